@@ -1,0 +1,87 @@
+//! What every text that people type has in common, and how lists are said.
+
+/// A problem with one field of a form: which field, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Problem {
+    /// The name of the form field, which is the name of the request's key as well.
+    pub field: String,
+    /// A whole sentence for people.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem with `field`.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// The reason a person gives for a change is kept for good, so it is kept short.
+pub const MAX_WHY: usize = 300;
+
+/// Parses the optional "why" of a change: trimmed, one line, at most [`MAX_WHY`] characters; empty means none.
+pub fn parse_why(text: &str) -> Result<Option<String>, Problem> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let count = text.chars().count();
+    if count > MAX_WHY {
+        return Err(Problem::new("why", format!("Keep the reason under {MAX_WHY} characters; this has {count}.")));
+    }
+    Ok(Some(text.split_whitespace().collect::<Vec<_>>().join(" ")))
+}
+
+/// Says a list as people do: `a`, `a and b`, `a, b and c`.
+pub fn and_list<T: AsRef<str>>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [most @ .., last] => {
+            let most: Vec<&str> = most.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", most.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// Says a count with its noun: `1 person`, `3 people`, `0 people`.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+}
+
+/// The start of a text that was refused, for an error that quotes it: never more than 40 characters of it.
+pub fn shortened(text: &str) -> String {
+    let mut start: String = text.chars().filter(|c| !c.is_control()).take(40).collect();
+    if text.chars().count() > 40 {
+        start.push('…');
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_counts_read_well() {
+        assert_eq!(and_list::<&str>(&[]), "");
+        assert_eq!(and_list(&["Owner"]), "Owner");
+        assert_eq!(and_list(&["Contributor", "Owner"]), "Contributor and Owner");
+        assert_eq!(and_list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(counted(1, "person", "people"), "1 person");
+        assert_eq!(counted(0, "person", "people"), "0 people");
+    }
+
+    #[test]
+    fn a_reason_is_one_short_line_or_none() {
+        assert_eq!(parse_why("  "), Ok(None));
+        assert_eq!(parse_why(" left\n the  team "), Ok(Some("left the team".into())));
+        assert!(parse_why(&"x".repeat(301)).is_err_and(|p| p.message.contains("301")));
+    }
+
+    #[test]
+    fn quoting_a_huge_text_stays_short() {
+        assert_eq!(shortened(&"y".repeat(10_000_000)).chars().count(), 41);
+        assert_eq!(shortened("a\u{7}b"), "ab");
+    }
+}

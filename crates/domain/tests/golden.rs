@@ -1,0 +1,84 @@
+//! Golden files: what people review in plain text instead of in code.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden` writes them anew; the difference is then read like code.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use atelier_domain::access::{Action, Area, Grant, Role, Rights, Whose};
+use atelier_domain::account::{AccountState, AccountVerb, Refusal};
+use atelier_domain::history::{Event, Subject};
+use atelier_domain::id::UserId;
+
+fn golden(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, actual).expect("the golden folder is part of the repository");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(actual, expected, "tests/golden/{name} differs; see the module's comment");
+}
+
+#[test]
+fn the_access_matrix_is_reviewed() {
+    let mut text = format!("{:<22}", "action");
+    for role in Role::ALL {
+        write!(text, "{:<18}", role.key()).expect("writing to a string");
+    }
+    text.push_str("Azure\n");
+    for area in Area::ALL {
+        writeln!(text, "\n# {}", area.label()).expect("writing to a string");
+        for action in Action::ALL.iter().filter(|action| action.area() == area) {
+            write!(text, "{:<22}", action.key()).expect("writing to a string");
+            for role in Role::ALL {
+                let grant = match role.grant(*action) {
+                    Grant::No => "-",
+                    Grant::Own => "own",
+                    Grant::Any => "any",
+                };
+                write!(text, "{grant:<18}").expect("writing to a string");
+            }
+            writeln!(text, "{}", if action.azure().is_empty() { "-" } else { action.azure() }).expect("writing to a string");
+        }
+    }
+    golden("access.txt", &text);
+}
+
+#[test]
+fn every_reason_is_a_sentence() {
+    let mut text = String::from("# Denied, for a Reader, on another's things\n");
+    for action in Action::ALL {
+        if let Err(denied) = Rights::of(&[Role::Reader]).check(*action, Whose::Others) {
+            writeln!(text, "{}", denied.sentence()).expect("writing to a string");
+        }
+    }
+    text.push_str("\n# Accounts\n");
+    for refusal in [Refusal::LastOwner, Refusal::OwnAccount, Refusal::OwnPassword, Refusal::AlreadyDisabled, Refusal::NotDisabled] {
+        writeln!(text, "{:<26}{refusal}", refusal.code()).expect("writing to a string");
+    }
+    text.push_str("\n# Verbs by state\n");
+    for verb in AccountVerb::ALL {
+        let legal: Vec<&str> = AccountState::ALL.iter().filter(|s| verb.legal_in().contains(s)).map(|s| s.key()).collect();
+        writeln!(text, "{:<16}{}", verb.key(), legal.join(", ")).expect("writing to a string");
+    }
+    text.push_str("\n# History\n");
+    let subject = Subject { id: UserId::new("u1"), name: "Mara Lindqvist".into() };
+    let roles = vec![Role::Reader, Role::DataScientist];
+    for event in [
+        Event::SetUp { workspace: "Perception".into() },
+        Event::PersonCreated { roles: roles.clone() },
+        Event::RolesChanged { from: vec![], to: roles },
+        Event::PersonDisabled { sessions_ended: 2 },
+        Event::PersonEnabled,
+        Event::PasswordReset { sessions_ended: 1 },
+        Event::PasswordChanged { sessions_ended: 0 },
+        Event::ProfileChanged,
+        Event::SignedIn { address: "192.0.2.7".into() },
+        Event::SignedOut,
+        Event::SessionsEnded { count: 3 },
+        Event::SignInPaused { failures: 5, address: "192.0.2.7".into() },
+    ] {
+        writeln!(text, "{:<18}Ines Okafor {}.", event.key(), event.sentence(Some(&subject))).expect("writing to a string");
+    }
+    golden("reasons.txt", &text);
+}

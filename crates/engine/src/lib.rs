@@ -1,0 +1,6 @@
+//! The imperative shell around [`atelier_domain`]: it owns the store, and the loop, the drivers and the agent hub will
+//! live here. It knows no HTTP and no HTML.
+
+pub mod clock;
+pub mod live;
+pub mod store;

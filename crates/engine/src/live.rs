@@ -1,0 +1,136 @@
+//! Telling live pages that something changed, and cutting off people who may no longer look.
+//!
+//! Only revisions travel, never data: a page that hears of a new revision fetches what it shows with its own rights. So
+//! a lost message costs a little time and nothing else, and a page that was away asks from where it left off.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use atelier_domain::UserId;
+use atelier_domain::history::Topic;
+use tokio::sync::{broadcast, watch};
+
+/// How many revisions are remembered with their topics; a page that was away for longer is told to refresh anyway.
+const REMEMBERED: usize = 4_096;
+
+/// The hub that the store publishes to and that streams listen to.
+#[derive(Clone, Debug)]
+pub struct Live {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    recent: Mutex<VecDeque<(i64, Vec<Topic>)>>,
+    newest: watch::Sender<i64>,
+    cut: broadcast::Sender<Cut>,
+}
+
+/// Whose streams end at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// All of a person's.
+    Person(UserId),
+    /// Those of one session.
+    Session(atelier_domain::SessionKey),
+    /// Everybody's: the server stops.
+    All,
+}
+
+impl Live {
+    /// A hub that starts at the store's present revision.
+    pub fn starting_at(revision: i64) -> Self {
+        let inner = Inner { recent: Mutex::default(), newest: watch::Sender::new(revision), cut: broadcast::Sender::new(256) };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Says that a revision with these topics is durable.
+    pub fn publish(&self, revision: i64, topics: BTreeSet<Topic>) {
+        let mut recent = self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_back((revision, topics.into_iter().collect()));
+        if recent.len() > REMEMBERED {
+            recent.pop_front();
+        }
+        drop(recent);
+        self.inner.newest.send_if_modified(|newest| {
+            let is_newer = revision > *newest;
+            *newest = revision.max(*newest);
+            is_newer
+        });
+    }
+
+    /// The newest revision that was published.
+    pub fn newest(&self) -> i64 {
+        *self.inner.newest.borrow()
+    }
+
+    /// Wakes on every new revision.
+    pub fn watch(&self) -> watch::Receiver<i64> {
+        self.inner.newest.subscribe()
+    }
+
+    /// Which of `wanted` changed after `since`. All of them if that is longer ago than we remember.
+    pub fn changed_since(&self, since: i64, wanted: &[Topic]) -> Vec<Topic> {
+        let newest = self.newest();
+        if newest <= since {
+            return Vec::new();
+        }
+        let recent = self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembers_all = recent.front().is_some_and(|(oldest, _)| *oldest <= since + 1);
+        if !remembers_all {
+            return wanted.to_vec();
+        }
+        let changed: BTreeSet<Topic> =
+            recent.iter().rev().take_while(|(revision, _)| *revision > since).flat_map(|(_, topics)| topics.iter().copied()).collect();
+        wanted.iter().copied().filter(|topic| changed.contains(topic)).collect()
+    }
+
+    /// Ends streams at once.
+    pub fn cut(&self, whom: Cut) {
+        // An error only says that nobody listens.
+        let _ = self.inner.cut.send(whom);
+    }
+
+    /// Hears whose streams end.
+    pub fn cuts(&self) -> broadcast::Receiver<Cut> {
+        self.inner.cut.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topics(list: &[Topic]) -> BTreeSet<Topic> {
+        list.iter().copied().collect()
+    }
+
+    #[test]
+    fn a_page_hears_only_of_its_own_topics() {
+        let live = Live::starting_at(10);
+        live.publish(11, topics(&[Topic::History]));
+        live.publish(12, topics(&[Topic::People, Topic::History]));
+        assert_eq!(live.changed_since(10, &[Topic::People]), [Topic::People]);
+        assert_eq!(live.changed_since(12, &[Topic::People]), []);
+        assert_eq!(live.newest(), 12);
+        live.publish(13, topics(&[Topic::History]));
+        assert_eq!(live.changed_since(12, &[Topic::People]), []);
+    }
+
+    #[test]
+    fn a_page_that_was_away_too_long_is_told_everything() {
+        let live = Live::starting_at(0);
+        for revision in 1..=(REMEMBERED as i64 + 10) {
+            live.publish(revision, topics(&[Topic::History]));
+        }
+        assert_eq!(live.changed_since(1, &[Topic::People]), [Topic::People]);
+        assert_eq!(live.changed_since(REMEMBERED as i64, &[Topic::People]), []);
+    }
+
+    #[test]
+    fn after_a_restart_the_past_counts_as_changed() {
+        let live = Live::starting_at(50);
+        assert_eq!(live.changed_since(40, &[Topic::People]), [Topic::People]);
+        assert_eq!(live.changed_since(50, &[Topic::People]), []);
+    }
+}

@@ -1,0 +1,115 @@
+//! The store: SQLite by default, PostgreSQL when asked for, with the same portable statements.
+//!
+//! Ground rules:
+//! - one write connection, guarded by a lock, and a pool that only reads: SQLite has one writer anyway, and PostgreSQL
+//!   gains the same order of events;
+//! - what people can see changes only through [`WriteTx`], which takes the next revision first. On PostgreSQL that row is
+//!   locked by it until the commit, so changes of two servers never interleave;
+//! - one file per noun, rows stay private, domain types go in and out.
+
+mod history;
+mod installation;
+mod open;
+mod people;
+mod sessions;
+mod sign_in_failures;
+mod sql;
+mod write;
+
+pub use history::{HistoryEntry, HistoryFilter};
+pub use installation::{FirstAccount, Workspace};
+pub use open::OpenError;
+pub use people::{Account, NewAccount, PeopleFilter, PeopleOrder, Person, SeenAt};
+pub use sessions::{WebSession, WebSessionInfo};
+pub use write::{Author, WriteTx};
+
+use sqlx::AnyPool;
+use sqlx::any::AnyPoolOptions;
+use tokio::sync::Mutex;
+
+use crate::live::Live;
+
+/// Which database is behind the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The embedded one.
+    Sqlite,
+    /// A server.
+    Postgres,
+}
+
+/// What went wrong in the store, for the log; people see a request id.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A statement failed.
+    #[error("database: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A row holds something that this version cannot read.
+    #[error("the row of {what} holds {value:?}, which this version cannot read")]
+    Unreadable {
+        /// Which row.
+        what: &'static str,
+        /// Its text.
+        value: String,
+    },
+    /// Something unique exists already.
+    #[error("{0} exists already")]
+    Taken(&'static str),
+}
+
+/// The result of a store call.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A connected store. Cheap to share behind an `Arc`.
+#[derive(Debug)]
+pub struct Store {
+    kind: Kind,
+    /// A pool of one, so that a broken connection is replaced; the lock keeps callers in line without a time-out.
+    writer: AnyPool,
+    write_lock: Mutex<()>,
+    reader: AnyPool,
+    live: Live,
+}
+
+impl Store {
+    /// Which database this is.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The hub that hears of every change.
+    pub const fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        sqlx::query("select 1").execute(&self.reader).await?;
+        Ok(())
+    }
+
+    /// Closes all connections; on SQLite this also folds the write-ahead log back into the file.
+    pub async fn close(&self) {
+        self.reader.close().await;
+        let _waits_for_the_last_write = self.write_lock.lock().await;
+        self.writer.close().await;
+    }
+}
+
+/// Escapes what `like` would take as a pattern; statements say `escape '\'`.
+fn like_pattern(part: &str) -> String {
+    let mut pattern = String::with_capacity(part.len() + 2);
+    pattern.push('%');
+    for c in part.to_lowercase().chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}
+
+fn pool_options() -> AnyPoolOptions {
+    AnyPoolOptions::new().idle_timeout(None).max_lifetime(None).test_before_acquire(false)
+}

@@ -1,0 +1,161 @@
+//! Opening a database: connections, pragmas, migrations, and the refusal to touch what a newer version made.
+
+use std::path::Path;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::any::AnyConnectOptions;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{Any, AnyPool, Executor as _, Pool};
+
+use super::{Kind, Store, pool_options};
+use crate::live::Live;
+
+/// The migrations, built into the binary.
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// Why a database cannot be used. Each says what to do; none changed anything.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The address is of no database we know.
+    #[error("the database address must start with sqlite: or postgres:")]
+    UnknownKind,
+    /// No connection.
+    #[error("the database cannot be opened: {source}")]
+    Connect {
+        /// What the database said.
+        source: sqlx::Error,
+    },
+    /// It cannot be written.
+    #[error("the database cannot be written: {source}")]
+    ReadOnly {
+        /// What the database said.
+        source: sqlx::Error,
+    },
+    /// A newer version of Atelier was here.
+    #[error(
+        "the database was made by a newer Atelier: it has step {found} and this binary knows steps up to {known}. \
+         Start the newer binary, or restore a backup from before the upgrade. Nothing was changed"
+    )]
+    Newer {
+        /// The newest step found.
+        found: i64,
+        /// The newest step known.
+        known: i64,
+    },
+    /// A step that was applied is not the one we know.
+    #[error("step {step} of the database is not the one that this binary knows; it was made by another build of Atelier")]
+    Different {
+        /// Which step.
+        step: i64,
+    },
+    /// A migration failed.
+    #[error("the database could not be brought up to date: {source}")]
+    Migrate {
+        /// What failed.
+        source: MigrateError,
+    },
+    /// The first look at the data failed.
+    #[error("the database could not be read: {source}")]
+    Read {
+        /// What failed.
+        source: super::Error,
+    },
+}
+
+impl Store {
+    /// Opens the embedded database in a file, which is made if it does not exist.
+    pub async fn open_sqlite(file: &Path) -> Result<Self, OpenError> {
+        let mut url = String::from("sqlite://");
+        // The path goes through a URL, so what a URL would take as its own is encoded.
+        for byte in file.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => url.push(char::from(*byte)),
+                other => url.push_str(&format!("%{other:02X}")),
+            }
+        }
+        Self::open(&format!("{url}?mode=rwc")).await
+    }
+
+    /// Opens a database by its address, brings it up to date, and makes it ours.
+    pub async fn open(url: &str) -> Result<Self, OpenError> {
+        sqlx::any::install_default_drivers();
+        let kind = match url.split(':').next() {
+            Some("sqlite") => Kind::Sqlite,
+            Some("postgres" | "postgresql") => Kind::Postgres,
+            _ => return Err(OpenError::UnknownKind),
+        };
+        let options = AnyConnectOptions::from_str(url).map_err(|source| OpenError::Connect { source })?;
+        let writer = connect(kind, Access::Write, 1, options.clone()).await?;
+        refuse_newer(&writer).await?;
+        check_writable(&writer).await?;
+        MIGRATIONS.run(&writer).await.map_err(|source| match source {
+            MigrateError::VersionMismatch(step) => OpenError::Different { step },
+            source => OpenError::Migrate { source },
+        })?;
+        let reader = connect(kind, Access::Read, 4, options).await?;
+        let store = Self { kind, writer, write_lock: tokio::sync::Mutex::default(), reader, live: Live::starting_at(0) };
+        let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
+        Ok(Self { live: Live::starting_at(revision), ..store })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+async fn connect(kind: Kind, access: Access, size: u32, options: AnyConnectOptions) -> Result<AnyPool, OpenError> {
+    pool_options()
+        .max_connections(size)
+        .min_connections(1)
+        .acquire_timeout(Duration::from_secs(10))
+        .after_connect(move |connection, _| {
+            Box::pin(async move {
+                let statements: &[&str] = match (kind, access) {
+                    // FULL: what was acknowledged survives a power cut, not only a crash of ours.
+                    (Kind::Sqlite, Access::Write) => &[
+                        "pragma journal_mode = wal",
+                        "pragma synchronous = full",
+                        "pragma foreign_keys = on",
+                        "pragma busy_timeout = 5000",
+                    ],
+                    (Kind::Sqlite, Access::Read) => {
+                        &["pragma query_only = on", "pragma busy_timeout = 5000", "pragma cache_size = -2000"]
+                    }
+                    (Kind::Postgres, Access::Write) => &[],
+                    (Kind::Postgres, Access::Read) => &["set session characteristics as transaction read only"],
+                };
+                for statement in statements {
+                    connection.execute(*statement).await?;
+                }
+                Ok(())
+            })
+        })
+        .connect_with(options)
+        .await
+        .map_err(|source| OpenError::Connect { source })
+}
+
+/// Looks at the applied steps before anything is written.
+async fn refuse_newer(pool: &Pool<Any>) -> Result<(), OpenError> {
+    let known = MIGRATIONS.iter().map(|step| step.version).max().unwrap_or_default();
+    // A fresh database has no such table; then there is nothing newer either.
+    let found: Option<i64> =
+        sqlx::query_scalar("select cast(max(version) as bigint) from _sqlx_migrations").fetch_one(pool).await.unwrap_or(None);
+    match found {
+        Some(found) if found > known => Err(OpenError::Newer { found, known }),
+        _ => Ok(()),
+    }
+}
+
+/// Tries a write that is rolled back, so that the refusal comes before the first migration.
+async fn check_writable(pool: &Pool<Any>) -> Result<(), OpenError> {
+    let attempt = async {
+        let mut tx = pool.begin().await?;
+        tx.execute("create table atelier_write_check (a bigint)").await?;
+        tx.rollback().await
+    };
+    attempt.await.map_err(|source| OpenError::ReadOnly { source })
+}

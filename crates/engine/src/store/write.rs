@@ -1,0 +1,100 @@
+//! Changes: one transaction, one revision, its history, and then the news.
+
+use std::collections::BTreeSet;
+
+use atelier_domain::history::{Actor, Event, Subject, Topic};
+use atelier_domain::{Timestamp, WorkspaceId};
+use sqlx::{Any, Transaction};
+use tokio::sync::MutexGuard;
+
+use super::{Result, Store};
+
+/// Who makes a change, from which request, and why.
+#[derive(Clone, Debug)]
+pub struct Author {
+    /// Who.
+    pub actor: Actor,
+    /// The id of the request, if there is one.
+    pub request: String,
+    /// The reason that was given.
+    pub why: Option<String>,
+}
+
+/// A change in the making. Dropped without [`WriteTx::commit`], nothing happened.
+pub struct WriteTx<'store> {
+    pub(super) tx: Transaction<'static, Any>,
+    store: &'store Store,
+    _in_line: MutexGuard<'store, ()>,
+    revision: i64,
+    ordinal: i64,
+    topics: BTreeSet<Topic>,
+    now: Timestamp,
+}
+
+impl Store {
+    /// Starts a change. Takes the next revision at once, which on PostgreSQL holds every other writer back.
+    pub async fn begin(&self, now: Timestamp) -> Result<WriteTx<'_>> {
+        let in_line = self.write_lock.lock().await;
+        let mut tx = self.writer.begin().await?;
+        let revision: i64 = sqlx::query_scalar("update installation set revision = revision + 1 returning revision")
+            .fetch_one(&mut *tx)
+            .await?;
+        Ok(WriteTx { tx, store: self, _in_line: in_line, revision, ordinal: 0, topics: BTreeSet::new(), now })
+    }
+}
+
+impl WriteTx<'_> {
+    /// The time for which this change is made.
+    pub const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Adds an event to the history, in this transaction.
+    pub async fn record(
+        &mut self,
+        workspace: &WorkspaceId,
+        author: &Author,
+        subject: Option<&Subject>,
+        event: &Event,
+    ) -> Result<()> {
+        let sentence = event.sentence(subject);
+        let why = author.why.clone().unwrap_or_default();
+        let actor_name = author.actor.name();
+        let search_key = format!("{actor_name} {sentence} {why}").to_lowercase();
+        let actor_id = match &author.actor {
+            Actor::Person { id, .. } => id.as_str(),
+            Actor::Console | Actor::System => "",
+        };
+        let json = serde_json::to_string(event)
+            .map_err(|error| super::Error::Unreadable { what: "an event", value: error.to_string() })?;
+        sqlx::query(
+            "insert into history (revision, ordinal, workspace_id, at, actor_id, actor_name, subject_id, kind, event, \
+             sentence, search_key, why, request) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        )
+        .bind(self.revision)
+        .bind(self.ordinal)
+        .bind(workspace.as_str())
+        .bind(self.now.0)
+        .bind(actor_id)
+        .bind(actor_name)
+        .bind(subject.map_or("", |subject| subject.id.as_str()))
+        .bind(event.key())
+        .bind(json)
+        .bind(sentence)
+        .bind(search_key)
+        .bind(why)
+        .bind(author.request.as_str())
+        .execute(&mut *self.tx)
+        .await?;
+        self.ordinal += 1;
+        self.topics.extend(event.topics());
+        Ok(())
+    }
+
+    /// Makes the change durable and tells live pages. Only after this may a caller be answered.
+    pub async fn commit(self) -> Result<i64> {
+        self.tx.commit().await?;
+        self.store.live.publish(self.revision, self.topics);
+        Ok(self.revision)
+    }
+}

@@ -1,0 +1,36 @@
+//! What the tests of several crates share: a throw-away PostgreSQL, free ports, waiting for a condition.
+//!
+//! Nothing here skips: a test that needs PostgreSQL on a machine without it fails and says what to install.
+
+pub mod postgres;
+mod wait;
+
+pub use wait::{TimedOut, poll_until, wait_until};
+
+use std::net::{Ipv4Addr, TcpListener};
+
+/// Returns a TCP port of 127.0.0.1 that was free a moment ago.
+///
+/// Another process can take it before the caller does; whoever starts a server on it should try again with a fresh one.
+///
+/// # Panics
+/// When the system has no free port left.
+#[must_use]
+pub fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("the system gives out a free port of 127.0.0.1")
+        .port()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_free_port_can_be_bound() {
+        let port = free_port();
+        assert_ne!(port, 0);
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("nobody else took it in the meantime");
+    }
+}

@@ -1,0 +1,106 @@
+//! The project's own tasks: `cargo xtask run`, `test`, `build`, `lint`, `setup`.
+//!
+//! Each task does its own set-up, skips what is done already, and says what it is doing and how long it took. What it
+//! can't install it names, with the command that does, and stops.
+
+mod failure;
+mod lint;
+mod process;
+mod progress;
+mod run;
+mod server;
+mod setup;
+mod site;
+mod test;
+mod workspace;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use failure::Result;
+use workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Builds, runs and tests Atelier", version)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build everything and start Atelier, by default with its data in `data/`
+    Run {
+        /// Arguments for `atelier serve`, after `--`
+        #[arg(last = true)]
+        serve: Vec<OsString>,
+    },
+    /// Run the lints and all tests
+    Test {
+        /// Run one kind of test, without the lints
+        #[arg(long, value_enum)]
+        only: Option<test::Kind>,
+        /// With --only: a filter and options for the runner, as in `test --only e2e sign-in --headed`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "only")]
+        filter: Vec<OsString>,
+    },
+    /// Build the site and the server
+    Build {
+        /// Make one self-contained, optimised binary
+        #[arg(long)]
+        release: bool,
+    },
+    /// Check the formatting and run clippy on the server's and the browser's half
+    Lint,
+    /// Install what the other tasks need, without running any
+    Setup,
+}
+
+fn main() -> ExitCode {
+    match perform(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\nerror: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: Task) -> Result<()> {
+    let workspace = Workspace::find()?;
+    match task {
+        Task::Run { serve } => run::run(&workspace, &serve),
+        Task::Test { only, filter } => test::test(&workspace, only, &filter),
+        Task::Build { release } => {
+            let profile = if release { server::Profile::Release } else { server::Profile::Dev };
+            let binary = server::build_with_site(&workspace, profile)?;
+            println!("{}", binary.display());
+            Ok(())
+        }
+        Task::Lint => lint::lint(&workspace, &setup::wasm::ensure(&workspace)?),
+        Task::Setup => {
+            setup::wasm::ensure(&workspace)?;
+            setup::for_tests(&workspace).map(|_| ())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_filter_needs_to_know_its_runner() {
+        assert!(Cli::try_parse_from(["xtask", "test", "sign-in"]).is_err());
+        let cli =
+            Cli::try_parse_from(["xtask", "test", "--only", "e2e", "sign-in", "--headed"]).expect("it is complete");
+        assert!(matches!(cli.task, Task::Test { filter, .. } if filter == ["sign-in", "--headed"]));
+    }
+}

@@ -1,0 +1,44 @@
+//! Building the server's binary.
+
+use std::path::PathBuf;
+
+use crate::{
+    failure::Result,
+    process,
+    progress::step,
+    setup,
+    site::{self, Site},
+    workspace::{PRODUCT, Workspace},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// Quick to build; reads the site from disk.
+    Dev,
+    /// Optimised, with the site inside.
+    Release,
+}
+
+/// Builds the site, then the server that carries it, and returns the binary's path.
+pub fn build_with_site(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
+    let toolchain = setup::wasm::ensure(workspace)?;
+    let site = site::build(workspace, &toolchain)?;
+    build(workspace, profile, &site)
+}
+
+fn build(workspace: &Workspace, profile: Profile, site: &Site) -> Result<PathBuf> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--bin=atelier"]);
+    let (what, directory) = match profile {
+        Profile::Dev => {
+            cargo.args(PRODUCT);
+            ("Building the server", "debug")
+        }
+        Profile::Release => {
+            cargo.args(["--package=atelier", "--features=ssr", "--release"]).env("ATELIER_SITE", site.fingerprint());
+            ("Building the server, optimised", "release")
+        }
+    };
+    step(what, || process::run(&mut cargo))?;
+    Ok(workspace.target().join(directory).join("atelier"))
+}

@@ -1,0 +1,116 @@
+//! Packages of the operating system: installed by apt where we are root on Debian or Ubuntu, otherwise asked for.
+
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Command};
+
+use super::chromium;
+use crate::{
+    failure::{Failure, Result},
+    process,
+    progress::step,
+};
+
+/// A program that comes in a package.
+#[derive(Debug, Clone, Copy)]
+pub struct Need {
+    /// What people call it.
+    what: &'static str,
+    package: &'static str,
+    is_there: fn() -> bool,
+}
+
+pub const POSTGRES: Need = Need {
+    what: "PostgreSQL, for the tests of the store",
+    package: "postgresql",
+    is_there: atelier_testing::postgres::is_installed,
+};
+pub const NODE: Need =
+    Need { what: "Node.js, for the browser tests", package: "nodejs", is_there: || process::find("node").is_some() };
+pub const NPM: Need =
+    Need { what: "npm, for the browser tests", package: "npm", is_there: || process::find("npm").is_some() };
+pub const CHROMIUM: Need =
+    Need { what: "Chromium, for the browser tests", package: "chromium", is_there: || chromium::find().is_some() };
+
+/// Provides all of `needs`, or fails with what is missing and the command that installs it.
+pub fn ensure(needs: &[Need]) -> Result<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    if can_install() {
+        return install(&packages);
+    }
+    Err(ask_for(&missing))
+}
+
+fn ask_for(missing: &[&Need]) -> Failure {
+    let names: Vec<&str> = missing.iter().map(|need| need.what).collect();
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    Failure::new(format!(
+        "these are missing: {}. They can only be installed from here as root on Debian or Ubuntu. Install them, \
+         there with `sudo apt-get install {}`, and run this again.",
+        names.join("; "),
+        packages.join(" "),
+    ))
+}
+
+/// Installs packages by apt; only to be called where [`can_install`] says yes.
+pub fn install(packages: &[&str]) -> Result<()> {
+    step(&format!("Installing {}", packages.join(", ")), || {
+        let apt = || {
+            let mut apt = Command::new("apt-get");
+            apt.env("DEBIAN_FRONTEND", "noninteractive").args(["--quiet", "--yes"]);
+            apt
+        };
+        process::run(apt().arg("update"))?;
+        process::run(apt().args(["install", "--no-install-recommends"]).args(packages))
+    })
+}
+
+/// Says whether packages can be installed without asking anybody.
+pub fn can_install() -> bool {
+    is_root() && process::find("apt-get").is_some() && !os_ids().is_empty()
+}
+
+/// Says whether this is Debian itself. Ubuntu's package `chromium` is only a stub that asks for snap.
+pub fn is_debian() -> bool {
+    os_ids().first().is_some_and(|id| id == "debian")
+}
+
+pub fn is_root() -> bool {
+    // /proc/self belongs to the user whose rights the process has
+    fs::metadata(Path::new("/proc/self")).is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+/// Returns `ID` and `ID_LIKE` of the system, if it is Debian, Ubuntu or made from them.
+fn os_ids() -> Vec<String> {
+    let ids = parse_ids(&fs::read_to_string("/etc/os-release").unwrap_or_default());
+    if ids.iter().any(|id| id == "debian" || id == "ubuntu") { ids } else { Vec::new() }
+}
+
+fn parse_ids(os_release: &str) -> Vec<String> {
+    ["ID=", "ID_LIKE="]
+        .iter()
+        .filter_map(|key| os_release.lines().find_map(|line| line.strip_prefix(key)))
+        .flat_map(|value| value.trim_matches('"').split_whitespace())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_system_and_its_parents() {
+        assert_eq!(parse_ids("PRETTY_NAME=\"Debian\"\nID=debian\nVERSION_ID=\"12\"\n"), ["debian"]);
+        assert_eq!(parse_ids("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"), ["linuxmint", "ubuntu", "debian"]);
+        assert!(parse_ids("NAME=Something").is_empty());
+    }
+
+    #[test]
+    fn a_missing_package_is_asked_for_by_command() {
+        let text = ask_for(&[&POSTGRES, &CHROMIUM]).to_string();
+        assert!(text.contains("`sudo apt-get install postgresql chromium`"), "{text}");
+    }
+}

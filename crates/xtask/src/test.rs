@@ -1,0 +1,107 @@
+//! `cargo xtask test`: lints, native tests, then the browser tests against the server just built.
+
+use std::{
+    ffi::OsString,
+    process::{Command, Stdio},
+};
+
+use atelier_testing::{free_port, postgres};
+use clap::ValueEnum;
+
+use crate::{
+    failure::{Failure, Result},
+    lint, process,
+    progress::step,
+    server::{self, Profile},
+    setup,
+    workspace::{PRODUCT, Workspace},
+};
+
+/// Built on its own, see [`PRODUCT`].
+const XTASK: [&str; 1] = ["--package=xtask"];
+
+/// The kinds of test that can be run alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// The library crates: rules, store on both databases, tools
+    Unit,
+    /// The root package: pages, server functions, HTTP
+    Web,
+    /// Playwright in Chromium, with and without JavaScript
+    E2e,
+}
+
+pub fn test(workspace: &Workspace, only: Option<Kind>, filter: &[OsString]) -> Result<()> {
+    match only {
+        None => {
+            let toolchain = setup::wasm::ensure(workspace)?;
+            let tools = setup::for_tests(workspace)?;
+            lint::lint(workspace, &toolchain)?;
+            native(workspace, &[&PRODUCT, &XTASK], &[])?;
+            browser(workspace, &tools, &[])
+        }
+        Some(Kind::Unit) => {
+            setup::for_native_tests()?;
+            native(workspace, &[&["--workspace", "--exclude=atelier", "--exclude=xtask"], &XTASK], filter)
+        }
+        Some(Kind::Web) => {
+            setup::for_native_tests()?;
+            native(workspace, &[&["--package=atelier", "--features=ssr"]], filter)
+        }
+        Some(Kind::E2e) => browser(workspace, &setup::for_tests(workspace)?, filter),
+    }
+}
+
+/// Runs the tests of each selection of packages, all with the same PostgreSQL.
+fn native(workspace: &Workspace, selections: &[&[&str]], filter: &[OsString]) -> Result<()> {
+    let postgres = step("Starting PostgreSQL for the tests", || {
+        postgres::Server::start().map_err(|error| Failure::new(error.to_string()))
+    })?;
+    let cargo = || {
+        let mut cargo = workspace.cargo();
+        cargo.env(postgres::URL_VARIABLE, postgres.url());
+        cargo
+    };
+    let has_nextest = has_nextest(workspace);
+    for packages in selections {
+        if !has_nextest {
+            step("Native tests", || {
+                process::run(cargo().args(["test", "--no-fail-fast"]).args(*packages).args(filter))
+            })?;
+            continue;
+        }
+        let profile = if is_ci() { "--profile=ci" } else { "--profile=default" };
+        step("Native tests", || process::run(cargo().args(["nextest", "run", profile]).args(*packages).args(filter)))?;
+        if filter.is_empty() && *packages != XTASK {
+            // nextest leaves out the examples in the documentation
+            step("Examples in the documentation", || {
+                process::run(cargo().args(["test", "--doc", "--quiet"]).args(*packages))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn browser(workspace: &Workspace, tools: &setup::BrowserTools, filter: &[OsString]) -> Result<()> {
+    let binary = server::build_with_site(workspace, Profile::Dev)?;
+    step("Browser tests", || {
+        let mut playwright = tools.node.command("npx");
+        playwright.args(["--no-install", "playwright", "test"]).args(filter);
+        playwright.current_dir(workspace.end2end());
+        playwright.env("ATELIER_BIN", &binary).env("ATELIER_E2E_PORT", free_port().to_string());
+        if let Some(chromium) = &tools.chromium {
+            playwright.env("CHROMIUM", chromium);
+        }
+        process::run(&mut playwright)
+    })
+}
+
+fn has_nextest(workspace: &Workspace) -> bool {
+    let mut version: Command = workspace.cargo();
+    version.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
+fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false")
+}

@@ -1,0 +1,72 @@
+//! Where things are, from whatever directory of the repository a task was started.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::{
+    failure::{Failure, Result},
+    process,
+};
+
+/// Selects the product's crates, for build, tests and clippy alike.
+///
+/// Cargo picks the features of every dependency for all selected packages together. One selection for everything means
+/// that no dependency is compiled twice; xtask stays out of it, because it is built on its own before it can run.
+pub const PRODUCT: [&str; 3] = ["--workspace", "--exclude=xtask", "--features=atelier/ssr"];
+
+/// The repository's directory and cargo's target directory.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+impl Workspace {
+    /// Asks cargo, which also knows a target directory from the environment or a configuration file.
+    pub fn find() -> Result<Self> {
+        let metadata = process::output(Command::new(cargo()).args(["metadata", "--format-version=1", "--no-deps"]))?;
+        let metadata: Value = serde_json::from_str(&metadata)
+            .map_err(|error| Failure::new(format!("`cargo metadata` printed no JSON: {error}")))?;
+        let path = |key: &str| {
+            metadata[key]
+                .as_str()
+                .map(PathBuf::from)
+                .ok_or_else(|| Failure::new(format!("`cargo metadata` has no {key}")))
+        };
+        Ok(Self { root: path("workspace_root")?, target: path("target_directory")? })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Where the site is built. The server embeds exactly this directory, so it does not follow the target directory.
+    pub fn site(&self) -> PathBuf {
+        self.root.join("target/site")
+    }
+
+    pub fn end2end(&self) -> PathBuf {
+        self.root.join("end2end")
+    }
+
+    /// Returns a cargo command that runs at the root.
+    pub fn cargo(&self) -> Command {
+        let mut command = Command::new(cargo());
+        command.current_dir(&self.root);
+        command
+    }
+}
+
+/// The cargo that started us, so that one toolchain does everything.
+fn cargo() -> PathBuf {
+    env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
+}

@@ -1,0 +1,79 @@
+//! Search everywhere: pages by their name, people by name or address.
+
+#[cfg(feature = "ssr")]
+pub use reads::*;
+
+#[cfg(feature = "ssr")]
+mod reads {
+    use atelier_domain::access::Action;
+    use atelier_engine::store::PeopleFilter;
+
+    use crate::api::caller::Caller;
+    use crate::error::AppError;
+    use crate::paths;
+
+    /// One thing found.
+    #[derive(Clone, Debug)]
+    pub struct Hit {
+        /// Where it leads.
+        pub href: String,
+        /// The sprite's icon.
+        pub icon: &'static str,
+        /// The name.
+        pub title: String,
+        /// One line more.
+        pub detail: String,
+    }
+
+    /// What was found, by kind: `("Pages", …)`, `("People", …)`. Only what the viewer may see.
+    pub async fn search(q: &str) -> Result<Vec<(&'static str, Vec<Hit>)>, AppError> {
+        let caller = Caller::here()?;
+        let actor = caller.authorise(Action::WorkspaceRead).await?;
+        let words = q.trim().to_lowercase();
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let slug = actor.workspace.slug.as_str();
+        let rights = actor.person.rights();
+        let pages: Vec<Hit> = pages(slug)
+            .into_iter()
+            .filter(|(needs, hit)| {
+                rights.may_at_all(*needs) && format!("{} {}", hit.title, hit.detail).to_lowercase().contains(&words)
+            })
+            .map(|(_, hit)| hit)
+            .collect();
+        let mut found = vec![("Pages", pages)];
+        if rights.may_at_all(Action::MemberRead) {
+            let filter = PeopleFilter { part: words, limit: 10, ..PeopleFilter::default() };
+            let people = caller.checked(caller.store().list_people(&actor.workspace.id, &filter).await)?;
+            let hits = people.into_iter().map(|person| Hit {
+                href: paths::person(slug, person.id.as_str()),
+                icon: "user",
+                title: person.name,
+                detail: person.email,
+            });
+            found.push(("People", hits.collect()));
+        }
+        found.retain(|(_, hits)| !hits.is_empty());
+        Ok(found)
+    }
+
+    /// The pages that can be found, with the right that each needs.
+    fn pages(slug: &str) -> Vec<(Action, Hit)> {
+        let page = |needs, href: String, icon, title: &str, detail: &str| {
+            (needs, Hit { href, icon, title: title.into(), detail: detail.into() })
+        };
+        vec![
+            page(Action::WorkspaceRead, paths::home(slug), "home", "Home", "What runs and what happened"),
+            page(Action::InstanceRead, paths::compute(slug, "instances"), "compute", "Instances", "Workstations with JupyterLab, VS Code and a terminal"),
+            page(Action::ClusterRead, paths::compute(slug, "clusters"), "compute", "Clusters", "Nodes that come and go with their queue"),
+            page(Action::ClusterRead, paths::compute(slug, "attached"), "compute", "Attached", "SSH machines, Slurm, Kubernetes, Spark"),
+            page(Action::JobRead, paths::compute(slug, "serverless"), "compute", "Serverless", "Jobs on nodes of their own"),
+            page(Action::HistoryRead, paths::activity(slug), "audit", "Activity", "The history: who did what, and why"),
+            page(Action::MemberRead, paths::people(slug), "users", "People", "Accounts, roles, passwords"),
+            page(Action::MemberWrite, paths::new_person(slug), "plus", "Add person", "A new account with a temporary password"),
+            page(Action::MemberRead, paths::roles(slug), "shield", "Roles", "What each role may do"),
+            page(Action::WorkspaceRead, paths::PROFILE.into(), "user", "Profile", "Name, time zone, theme, password, sessions"),
+        ]
+    }
+}

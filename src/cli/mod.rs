@@ -1,0 +1,149 @@
+//! The command line: `atelier serve`, `atelier config`, `atelier user …`.
+//!
+//! Every command takes the same settings, made from the one table in [`crate::server::config`], and reads them the same way.
+
+mod user;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgMatches, Command};
+
+use crate::server::config::{Config, ConfigError, Layers, SETTINGS, did_you_mean};
+use crate::server::{serve, telemetry};
+
+/// Runs the command line and gives the exit code.
+pub fn main() -> ExitCode {
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) => {
+            // Nobody is told if even this cannot be printed.
+            let _ = error.print();
+            return if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+        Err(error) => return fail(&one_line(&error), 2),
+    };
+    let (name, sub) = matches.subcommand().unwrap_or(("", &matches));
+    let layers = match layers(sub) {
+        Ok(layers) => layers,
+        Err(error) => return fail(&error.to_string(), 2),
+    };
+    let config = match Config::parse(&layers) {
+        Ok(config) => config,
+        Err(error) => return fail(&error.to_string(), 2),
+    };
+    match name {
+        "config" => {
+            for (key, value, source) in layers.shown() {
+                println!("{key:<22} {value:<40} {source}");
+            }
+            ExitCode::SUCCESS
+        }
+        "serve" => {
+            telemetry::start(&config);
+            warn_of_unknown_variables();
+            finish(block_on(serve::run(config)))
+        }
+        "user" => match sub.subcommand() {
+            Some(("reset-password", reset)) => {
+                let email = reset.get_one::<String>("email").cloned().unwrap_or_default();
+                finish(block_on(user::reset_password(config, email)))
+            }
+            _ => ExitCode::from(2),
+        },
+        _ => ExitCode::from(2),
+    }
+}
+
+fn command() -> Command {
+    let with_settings = |mut command: Command| {
+        for setting in SETTINGS {
+            let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
+            let help = format!("{}{default} [env: {}]", setting.help, setting.variable());
+            command = command.arg(Arg::new(setting.key).long(setting.flag()).value_name(setting.value_name).help(help).global(true));
+        }
+        command
+    };
+    Command::new("atelier")
+        .about("A self-hosted compute studio")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(with_settings(Command::new("serve").about("Runs the portal and its engine")))
+        .subcommand(with_settings(Command::new("config").about("Prints the settings in force and where each comes from, secrets masked")))
+        .subcommand(with_settings(
+            Command::new("user").about("Looks after accounts, for operators with a shell on the server").subcommand_required(true).subcommand(
+                Command::new("reset-password")
+                    .about("Sets a temporary password, prints it, and ends the person's sessions")
+                    .arg(Arg::new("email").value_name("EMAIL").required(true)),
+            ),
+        ))
+}
+
+/// Joins flags, environment and file. A global flag may stand before or after the inner command.
+fn layers(matches: &ArgMatches) -> Result<Layers, ConfigError> {
+    let innermost = matches.subcommand().map_or(matches, |(_, inner)| inner);
+    let mut flags = BTreeMap::new();
+    for setting in SETTINGS {
+        if let Ok(Some(value)) = innermost.try_get_one::<String>(setting.key) {
+            flags.insert(setting.key.to_owned(), value.clone());
+        }
+    }
+    Layers::join(&flags, &std::env::vars().collect())
+}
+
+/// A variable that looks like ours but is none of ours is worth a line, not a refusal: container platforms set some.
+fn warn_of_unknown_variables() {
+    for (name, _) in std::env::vars() {
+        let Some(rest) = name.strip_prefix("ATELIER_") else { continue };
+        let key = rest.to_lowercase();
+        if !SETTINGS.iter().any(|setting| setting.key == key) {
+            tracing::warn!("the environment variable {name} is not a setting{}", did_you_mean(&key));
+        }
+    }
+}
+
+/// Clap's complaint in one line that names the flag and the value.
+fn one_line(error: &clap::Error) -> String {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
+        _ => None,
+    };
+    let argument = context(ContextKind::InvalidArg).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let name = argument.trim_start_matches('-').split('=').next().unwrap_or_default().to_owned();
+            format!("{argument} (command line) is not a flag{}; see atelier --help", did_you_mean(&name).replace('_', "-"))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();
+            format!("{name:?} (command line) is not a command; see atelier --help")
+        }
+        ErrorKind::MissingRequiredArgument => format!("{argument} (command line) is missing; see atelier --help"),
+        ErrorKind::InvalidValue => format!("{argument} (command line) needs a value"),
+        ErrorKind::ArgumentConflict => format!("{argument} (command line) is given twice"),
+        _ => error.to_string().lines().next().unwrap_or("the command line was not understood").to_owned(),
+    }
+}
+
+fn block_on(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime could not be started: {error}"))?;
+    runtime.block_on(work)
+}
+
+fn finish(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => fail(&message, 1),
+    }
+}
+
+fn fail(message: &str, code: u8) -> ExitCode {
+    eprintln!("atelier: {}", message.replace('\n', " "));
+    ExitCode::from(code)
+}

@@ -1,0 +1,27 @@
+//! A notice that concerns the whole page.
+
+use leptos::prelude::*;
+
+use super::Tone;
+
+/// A notice above everything else of a page, in one line.
+#[component]
+pub fn Banner(
+    /// How it is meant.
+    tone: Tone,
+    /// A whole sentence.
+    #[prop(into)]
+    text: String,
+    /// What can be done about it.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    let actions = children.map(|children| view! { <div class="push">{children()}</div> });
+    view! {
+        <div class="banner" data-state=tone.state()>
+            {tone.shape()}
+            <p>{text}</p>
+            {actions}
+        </div>
+    }
+}

@@ -1,0 +1,108 @@
+//! The question before something that cannot be taken back lightly.
+
+use atelier_domain::text::MAX_WHY;
+use leptos::prelude::*;
+
+use super::{Field, Look, PostForm, SubmitButton, Tone};
+use crate::form::FormState;
+
+/// What will happen to one of the things in question.
+#[derive(Clone, Debug)]
+pub struct Consequence {
+    /// What it is called.
+    pub name: String,
+    /// What will happen: "will be disabled", or why nothing will.
+    pub outcome: String,
+    /// How it is meant: a warning for what changes, neutral for what stays.
+    pub tone: Tone,
+    /// A few words at the right: "3 sessions end", "no change".
+    pub note: String,
+}
+
+/// A question with its consequences. It is a page at its own address; script shows the same card as a dialog over the page
+/// where it was asked. The safe button comes first and has the focus.
+#[component]
+pub fn ConfirmCard(
+    /// The question: "Disable 2 of 3 selected people?".
+    #[prop(into)]
+    title: String,
+    /// What it means, in one or two sentences.
+    #[prop(optional, into)]
+    text: String,
+    /// What will happen to each.
+    #[prop(optional)]
+    rows: Vec<Consequence>,
+    /// The server function that carries it out.
+    function: &'static str,
+    /// Fields that are sent but not shown, such as the ids.
+    #[prop(optional)]
+    hidden: Vec<(&'static str, String)>,
+    /// What the last try left behind.
+    #[prop(optional)]
+    state: FormState,
+    /// Whether the reason is asked for, as the field `why`; it goes to the history.
+    #[prop(default = true)]
+    asks_why: bool,
+    /// The words of the safe button: "Keep them".
+    #[prop(into)]
+    keep: String,
+    /// Where the safe button leads.
+    #[prop(into)]
+    back: String,
+    /// The words of the button that does it: "Disable 2".
+    #[prop(into)]
+    go: String,
+    /// Its icon.
+    #[prop(optional, into)]
+    icon: Option<&'static str>,
+    /// How loud it is.
+    #[prop(default = Look::Danger)]
+    look: Look,
+    /// Why it cannot be done at all.
+    #[prop(optional_no_strip)]
+    disabled_because: Option<String>,
+    /// More fields.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    let text = (!text.is_empty()).then(|| view! { <p class="muted">{text}</p> });
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|row| {
+            let note = (!row.note.is_empty()).then(|| view! { <span class="v">{row.note}</span> });
+            view! {
+                <li data-state=row.tone.state()>
+                    {row.tone.shape()}
+                    <span><b>{row.name}</b><small>{row.outcome}</small></span>
+                    {note}
+                </li>
+            }
+        })
+        .collect();
+    let rows = (!rows.is_empty()).then(|| view! { <ul class="outcomes">{rows}</ul> });
+    let why = asks_why.then(|| {
+        view! {
+            <Field
+                label="Why" name="why" value=state.value("why", "") problem=state.problem("why")
+                help="Goes to the history with your name." autocomplete="off" maxlength=MAX_WHY as u32
+            />
+        }
+    });
+    view! {
+        <section class="confirm" data-confirm-card="" aria-labelledby="confirm-title">
+            <PostForm function=function state=state.clone() hidden=hidden class="confirm-form">
+                <div class="body">
+                    <h2 id="confirm-title">{title}</h2>
+                    {text}
+                    {rows}
+                    {children.map(|children| children())}
+                    {why}
+                </div>
+                <div class="foot">
+                    <a class="btn" href=back autofocus data-confirm-cancel="">{keep}</a>
+                    <SubmitButton look=look icon=icon.unwrap_or("check") disabled_because=disabled_because>{go}</SubmitButton>
+                </div>
+            </PostForm>
+        </section>
+    }
+}

@@ -1,0 +1,24 @@
+//! Facts of one thing: what it is called and what it is.
+
+use leptos::prelude::*;
+
+/// A list of facts; holds [`Def`]s.
+#[component]
+pub fn DefList(
+    /// The facts.
+    children: Children,
+) -> impl IntoView {
+    view! { <dl class="kv">{children()}</dl> }
+}
+
+/// One fact.
+#[component]
+pub fn Def(
+    /// What it is called.
+    #[prop(into)]
+    term: String,
+    /// What it is.
+    children: Children,
+) -> impl IntoView {
+    view! { <dt>{term}</dt><dd>{children()}</dd> }
+}

@@ -1,0 +1,30 @@
+//! The foot of a list that comes in pages.
+
+use leptos::prelude::*;
+
+/// Where one is in a list, and the ways back and on. A way that does not exist is a disabled link.
+#[component]
+pub fn Pager(
+    /// Where one is: "1–50 of 1,003".
+    #[prop(into)]
+    text: String,
+    /// The page before.
+    #[prop(optional_no_strip)]
+    back: Option<String>,
+    /// The page after.
+    #[prop(optional_no_strip)]
+    next: Option<String>,
+) -> impl IntoView {
+    let way = |word: &'static str, url: Option<String>, rel: &'static str| match url {
+        Some(url) => view! { <a class="btn sm" href=url rel=rel>{word}</a> }.into_any(),
+        None => view! { <a class="btn sm" role="link" aria-disabled="true">{word}</a> }.into_any(),
+    };
+    let ways = (back.is_some() || next.is_some()).then(|| {
+        view! {
+            <nav class="push row-tight" aria-label="Pages of the list">
+                {way("Back", back, "prev")}{way("Next", next, "next")}
+            </nav>
+        }
+    });
+    view! { <div class="table-foot"><span>{text}</span>{ways}</div> }
+}

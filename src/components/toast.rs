@@ -1,0 +1,22 @@
+//! The good news after something was done.
+
+use leptos::prelude::*;
+
+use super::Glyph;
+
+/// The result of the last click, in a corner. Leaves with the next page; the cross is a link to the same page, which has
+/// no toast any more, and script takes it away in place.
+#[component]
+pub fn Toast(
+    /// A whole sentence.
+    #[prop(into)]
+    text: String,
+) -> impl IntoView {
+    view! {
+        <div class="toast" data-state="succeeded">
+            <Glyph name="succeeded"/>
+            <p>{text}</p>
+            <a class="btn ghost icon sm" href="" aria-label="Dismiss" data-dismiss=""><super::Icon name="x"/></a>
+        </div>
+    }
+}

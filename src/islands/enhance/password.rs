@@ -1,0 +1,69 @@
+//! The hint under a new password, by the very rule that the server applies.
+//!
+//! It speaks after the field was left, and from then on at every letter, so that nobody is told off while still typing.
+
+use atelier_domain::password::check;
+use leptos::prelude::document;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, Event, HtmlInputElement};
+
+use crate::islands::dom::{closest, listen, listen_first, set_words};
+
+pub fn install() {
+    listen_first(&document(), "blur", |event: Event| {
+        if let Some(input) = password_of(&event).filter(|input| !input.value().is_empty()) {
+            judge(&input);
+        }
+    });
+    listen(&document(), "input", |event: Event| {
+        if let Some(input) = password_of(&event).filter(|input| input.has_attribute("aria-invalid")) {
+            judge(&input);
+        }
+    });
+}
+
+fn password_of(event: &Event) -> Option<HtmlInputElement> {
+    closest(event, "input[data-check=password]")?.dyn_into().ok()
+}
+
+fn judge(input: &HtmlInputElement) {
+    let problem = check(&input.name(), &input.value(), &email_for(input)).err();
+    let _ = match &problem {
+        Some(_) => input.set_attribute("aria-invalid", "true"),
+        None => input.remove_attribute("aria-invalid"),
+    };
+    let Some(line) = line_under(input) else { return };
+    match problem {
+        Some(problem) => {
+            let _ = line.remove_attribute("hidden");
+            set_words(&line, &problem.message);
+        }
+        None => {
+            let _ = line.set_attribute("hidden", "");
+        }
+    }
+}
+
+/// The address that the password must not resemble: typed in the same form, or known to the server.
+fn email_for(input: &HtmlInputElement) -> String {
+    let typed = input.form().and_then(|form| form.query_selector("input[name=email]").ok()?);
+    let typed = typed.and_then(|field| Some(field.dyn_ref::<HtmlInputElement>()?.value()));
+    typed.or_else(|| input.get_attribute("data-email")).unwrap_or_default()
+}
+
+/// The line for what is wrong, made when it is first needed.
+fn line_under(input: &HtmlInputElement) -> Option<Element> {
+    let field = input.closest(".field").ok()??;
+    if let Ok(Some(line)) = field.query_selector(".err") {
+        return Some(line);
+    }
+    let line = document().create_element("p").ok()?;
+    line.set_class_name("err");
+    let id = [input.id().as_str(), "-problem"].concat();
+    line.set_id(&id);
+    let _ = line.set_attribute("aria-live", "polite");
+    field.append_child(&line).ok()?;
+    let described = input.get_attribute("aria-describedby").unwrap_or_default();
+    let _ = input.set_attribute("aria-describedby", [described.as_str(), " ", id.as_str()].concat().trim());
+    Some(line)
+}

@@ -1,0 +1,169 @@
+//! Home: what exists, what to do next, what happened. It shows nothing that is not so.
+
+use atelier_domain::access::{Action, Area, Grant, Whose};
+use atelier_domain::history::Topic;
+use atelier_domain::text::{and_list, counted};
+use leptos::prelude::*;
+
+use super::events;
+use super::frame::{Place, Visit, load, studio};
+use crate::api::history::{HistoryPage, HistoryQuery, list_history};
+use crate::api::people::{PeoplePage, PeopleQuery, list_people};
+use crate::components::{Card, Icon, LinkButton, Look, NavItem, Page, WayOut, clock};
+use crate::paths;
+use crate::viewer::Viewer;
+
+/// How many events Home shows.
+const RECENT: usize = 8;
+
+/// The start page of a workspace.
+#[component]
+pub fn HomePage() -> impl IntoView {
+    let place = Place {
+        nav: NavItem::Home,
+        needs: Some((Action::WorkspaceRead, Whose::Others)),
+        topics: &[Topic::People, Topic::History],
+    };
+    studio(place, |visit| {
+        let read = async {
+            let people = list_people(&PeopleQuery::default()).await?;
+            let history = list_history(&HistoryQuery::default()).await?;
+            Ok((people, history))
+        };
+        load(visit.viewer.clone(), read, move |(people, history)| home(&visit, &people, history))
+    })
+}
+
+fn home(visit: &Visit, people: &PeoplePage, history: HistoryPage) -> AnyView {
+    let viewer = &visit.viewer;
+    let first_name = viewer.name.split_whitespace().next().unwrap_or_default();
+    let greeting = format!("{}, {first_name}", clock::greeting(viewer.now, &viewer.time_zone));
+    let sub = format!(
+        "{} has {} and no compute yet.",
+        viewer.workspace.name,
+        counted(people.everyone, "person", "people")
+    );
+    let add = viewer.may(Action::MemberWrite).is_ok().then(|| {
+        view! { <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus">"Add person"</LinkButton> }
+            .into_any()
+    });
+    let (figures, recent) = (figures(viewer, people), recent(visit, history));
+    let next = if viewer.may(Action::MemberWrite).is_ok() { first_steps(visit, people) } else { possibilities(viewer) };
+    view! {
+        <Page heading=greeting title="Home" sub=sub actions=add>
+            <div class="stack">
+                <div data-live="figures">{figures}</div>
+                <div class="split">
+                    <div class="stack">{next}</div>
+                    <aside class="stack">{recent}</aside>
+                </div>
+            </div>
+        </Page>
+    }
+    .into_any()
+}
+
+fn figures(viewer: &Viewer, people: &PeoplePage) -> AnyView {
+    let here = people.rows.iter().filter(|row| row.is_online).count() as u64;
+    let is_whole = people.everyone == people.rows.len() as u64;
+    let online = if is_whole { format!("{here} online now") } else { "in this workspace".to_owned() };
+    let allowed = Action::ALL.iter().filter(|action| viewer.rights.may_at_all(**action)).count();
+    view! {
+        <dl class="figures">
+            <div>
+                <dt><Icon name="compute" class="i-s"/>"Computes"</dt>
+                <dd><span class="big">"0"</span><p class="sub">"No engine is connected to this server yet"</p></dd>
+            </div>
+            <div>
+                <dt><Icon name="users" class="i-s"/>"People"</dt>
+                <dd><span class="big">{people.everyone}</span><p class="sub">{online}</p></dd>
+            </div>
+            <div>
+                <dt><Icon name="shield" class="i-s"/>"Your rights"</dt>
+                <dd>
+                    <span class="big">{allowed}" "<small>{format!("of {}", Action::ALL.len())}</small></span>
+                    <p class="sub">{format!("as {}", and_list(&viewer.role_labels()))}</p>
+                </dd>
+            </div>
+        </dl>
+    }
+    .into_any()
+}
+
+/// For who manages the workspace.
+fn first_steps(visit: &Visit, people: &PeoplePage) -> AnyView {
+    let slug = visit.slug();
+    let team = match people.everyone {
+        0 | 1 => "You are alone here so far. They get a temporary password and choose their own at the first sign-in.".to_owned(),
+        many => format!("{} are here. See who has signed in, and change their roles.", counted(many, "person", "people")),
+    };
+    let (team_href, team_label) = match people.everyone {
+        0 | 1 => (paths::new_person(slug), "Add the people you work with"),
+        _ => (paths::people(slug), "Look after your people"),
+    };
+    let (roles, instances) = (paths::roles(slug), paths::compute(slug, "instances"));
+    let zone = format!("Times are shown in {}.", visit.viewer.time_zone.replace('_', " "));
+    view! {
+        <Card heading="Getting started" note="in any order">
+            <div class="stack-s">
+                <WayOut href=team_href icon="users" label=team_label help=team/>
+                <WayOut
+                    href=roles icon="shield" label="Read what each role may do"
+                    help="Five roles, from Reader to Owner. Most people need Data Scientist."
+                />
+                <WayOut
+                    href=paths::PROFILE icon="globe" label="Check your time zone and theme"
+                    help=zone
+                />
+                <WayOut
+                    href=instances icon="compute" label="See what computes will be"
+                    help="Instances, clusters, attached machines and serverless jobs, once an engine is connected."
+                />
+            </div>
+        </Card>
+    }
+    .into_any()
+}
+
+/// For everybody else: what their roles will let them do.
+fn possibilities(viewer: &Viewer) -> AnyView {
+    let areas = [Area::Instances, Area::Clusters, Area::Jobs].map(|area| {
+        let actions: Vec<_> = Action::ALL
+            .iter()
+            .filter(|action| action.area() == area)
+            .filter_map(|action| match viewer.rights.grant(*action) {
+                Grant::No => None,
+                Grant::Own => Some(view! { <li>{action.label()}" "<span class="tag">"own"</span></li> }.into_any()),
+                Grant::Any => Some(view! { <li>{action.label()}</li> }.into_any()),
+            })
+            .collect();
+        (!actions.is_empty()).then(|| view! { <div><h3>{area.label()}</h3><ul class="list">{actions}</ul></div> })
+    });
+    let roles = paths::roles(&viewer.workspace.slug);
+    view! {
+        <Card heading="What you may do" note="once computes exist">
+            <p class="muted">
+                "No engine is connected to this server yet, so there is nothing to start. When there is, you may:"
+            </p>
+            <div class="cols-3">{areas.into_iter().collect_view()}</div>
+            <p class="help"><a href=roles>"All rights of all roles"</a></p>
+        </Card>
+    }
+    .into_any()
+}
+
+fn recent(visit: &Visit, mut history: HistoryPage) -> AnyView {
+    history.rows.truncate(RECENT);
+    let content = if history.rows.is_empty() {
+        view! { <p class="muted">"Nothing has happened yet."</p> }.into_any()
+    } else {
+        events::list(history.rows, &visit.viewer)
+    };
+    let all = view! { <a class="xs" href=paths::activity(visit.slug())>"All activity"</a> }.into_any();
+    view! {
+        <Card heading="Recent activity" action=all>
+            <div data-live="recent" data-announce="event|events">{content}</div>
+        </Card>
+    }
+    .into_any()
+}

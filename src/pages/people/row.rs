@@ -1,0 +1,76 @@
+//! One person as a row of the list.
+
+use atelier_domain::account::AccountVerb;
+use leptos::prelude::*;
+
+use super::verbs;
+use crate::api::people::PersonRow;
+use crate::components::{Button, Icon, Look, PickCell, StateTag, StateWord, Time, Who};
+use crate::paths;
+use crate::viewer::Viewer;
+
+/// Whether the rows can be picked and changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hands {
+    /// The viewer may change accounts.
+    On,
+    /// The viewer only reads.
+    Off,
+}
+
+/// The row of one person.
+pub fn row(person: PersonRow, viewer: &Viewer, hands: Hands) -> impl IntoView + use<> {
+    let slug = &viewer.workspace.slug;
+    let href = paths::person(slug, person.id.as_str());
+    let (now, zone) = (viewer.now, viewer.time_zone.clone());
+    let pick = (hands == Hands::On)
+        .then(|| view! { <PickCell id=person.id.to_string() label=format!("Select {}", person.name)/> });
+    let roles: Vec<_> = person
+        .roles
+        .iter()
+        .map(|role| {
+            let class = if *role == atelier_domain::access::Role::Owner { "tag accent" } else { "tag" };
+            view! { <span class=class>{role.label()}</span> }
+        })
+        .collect();
+    let seen = match person.seen_at {
+        Some(at) => view! { <Time at=at now=now zone=zone.clone()/> }.into_any(),
+        None => view! { <span class="faint">"never"</span> }.into_any(),
+    };
+    let mark = if person.is_self { "you" } else { "" };
+    let menu = menu(&person, slug, hands);
+    view! {
+        <tr data-key=person.id.to_string()>
+            {pick}
+            <th scope="row"><Who name=person.name href=Some(href) detail=person.email mark=mark/></th>
+            <td><StateTag state=StateWord::of_person(person.state, person.is_online)/></td>
+            <td><span class="row-tight tags">{roles}</span></td>
+            <td class="c-cpu">{seen}</td>
+            <td class="c-owner"><Time at=person.created_at now=now zone=zone/></td>
+            <td class="menu-cell">{menu}</td>
+        </tr>
+    }
+}
+
+/// What can be done to one person, as far as the state of the account allows it.
+fn menu(person: &PersonRow, slug: &str, hands: Hands) -> AnyView {
+    let id = format!("m-{}", person.id);
+    let verbs: Vec<_> = AccountVerb::ALL
+        .into_iter()
+        .filter(|verb| hands == Hands::On && verb.legal_in().contains(&person.state))
+        .map(|verb| {
+            let href = verbs::question(slug, verb, person.id.as_str());
+            view! { <a href=href data-confirm=""><Icon name=verbs::icon(verb)/>{format!("{}…", verbs::word(verb))}</a> }
+        })
+        .collect();
+    let line = (!verbs.is_empty()).then(|| view! { <hr/> });
+    view! {
+        <Button look=Look::Ghost small=true icon="more" label=format!("More about {}", person.name) opens=id.clone()/>
+        <div class="menu" id=id popover="auto">
+            <a href=paths::person(slug, person.id.as_str())><Icon name="user"/>"Open"</a>
+            {line}
+            {verbs}
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,58 @@
+//! Who makes a request: read from the session and the store each time, so that a change of rights counts at once.
+
+use atelier_domain::history::Actor as HistoryActor;
+use atelier_domain::{SessionKey, UserId};
+use atelier_engine::store::{self, Person, Workspace};
+use tower_sessions::Session;
+
+use super::session_store::{key_of, keys};
+use super::state::AppState;
+
+/// Somebody who is signed in.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// The person, with roles as they are now.
+    pub person: Person,
+    /// The workspace that the session is for.
+    pub workspace: Workspace,
+    /// The session.
+    pub session: SessionKey,
+}
+
+impl Actor {
+    /// The person as the history names them.
+    pub fn as_author(&self) -> HistoryActor {
+        HistoryActor::Person { id: self.person.id.clone(), name: self.person.name.clone() }
+    }
+}
+
+/// Finds who is signed in. A session of a disabled or removed account is nobody's.
+pub async fn find(state: &AppState, session: &Session) -> Result<Option<Actor>, FindError> {
+    let Some(user) = session.get::<String>(keys::USER).await? else {
+        return Ok(None);
+    };
+    let Some(id) = session.id() else {
+        return Ok(None);
+    };
+    let Some(person) = state.store().person(&UserId::new(user)).await? else {
+        return Ok(None);
+    };
+    if person.state == atelier_domain::account::AccountState::Disabled {
+        return Ok(None);
+    }
+    let Some(workspace) = state.workspace_by_id(&person.workspace) else {
+        return Ok(None);
+    };
+    Ok(Some(Actor { person, workspace, session: key_of(&id) }))
+}
+
+/// The session or the account could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The session layer failed.
+    #[error("session: {0}")]
+    Session(#[from] tower_sessions::session::Error),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}

@@ -1,0 +1,456 @@
+//! Configuration: one table of settings, each of which can come from a flag, the environment or a TOML file.
+//!
+//! A flag beats the environment, the environment beats the file, the file beats the default. `atelier config` prints what
+//! came out and from where. A wrong value is refused in one line that names the key, the value and the source.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use atelier_domain::session;
+use atelier_domain::time::Span;
+use secrecy::SecretString;
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// The key in the file; the flag is the same with hyphens, the variable the same in capitals after `ATELIER_`.
+    pub key: &'static str,
+    /// The name of the value in the help.
+    pub value_name: &'static str,
+    /// What it is if nobody says; empty means unset.
+    pub default: &'static str,
+    /// How it is shown by `atelier config`.
+    pub secrecy: Secrecy,
+    /// One line of help.
+    pub help: &'static str,
+}
+
+/// How a value may be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrecy {
+    /// As it is.
+    Open,
+    /// Not at all.
+    Secret,
+    /// As a URL without its password.
+    UrlWithPassword,
+}
+
+const fn setting(key: &'static str, value_name: &'static str, default: &'static str, help: &'static str) -> Setting {
+    Setting { key, value_name, default, secrecy: Secrecy::Open, help }
+}
+
+/// Every setting, in the order in which they are shown.
+pub const SETTINGS: &[Setting] = &[
+    setting("config", "FILE", "", "TOML file with the same keys [default: atelier.toml in the data directory, if there is one]"),
+    setting("listen", "ADDR:PORT", "127.0.0.1:3000", "Address and port to listen on"),
+    setting("data", "DIR", "atelier-data", "Directory for the embedded database and everything else that is kept"),
+    Setting { secrecy: Secrecy::UrlWithPassword, ..setting("database_url", "URL", "", "postgres://… instead of the embedded SQLite database") },
+    setting("public_url", "URL", "", "The address people type, if it is not the listening one, such as https://atelier.example.org"),
+    setting("tls_cert", "FILE", "", "Certificate chain (PEM); needs --tls-key too"),
+    setting("tls_key", "FILE", "", "Private key (PEM); needs --tls-cert too"),
+    setting("admin_email", "EMAIL", "", "Makes this Owner if nobody has an account yet; needs --admin-password-file too"),
+    setting("admin_password_file", "FILE", "", "File whose first line is that Owner's password"),
+    Setting { secrecy: Secrecy::Secret, ..setting("metrics_token", "TOKEN", "", "Bearer token for /metrics; without it only this machine may read them") },
+    setting("trusted_proxies", "IP,IP", "", "Reverse proxies whose X-Forwarded-For is believed"),
+    setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
+    setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
+    setting("log", "FILTER", "info", "What is logged, such as info or atelier=debug,info"),
+    setting("log_format", "FORMAT", "auto", "pretty, json, or auto: pretty on a terminal, json elsewhere"),
+];
+
+impl Setting {
+    /// The flag, without its hyphens.
+    pub fn flag(&self) -> String {
+        self.key.replace('_', "-")
+    }
+
+    /// The environment variable.
+    pub fn variable(&self) -> String {
+        format!("ATELIER_{}", self.key.to_uppercase())
+    }
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `--listen`.
+    Flag(String),
+    /// `ATELIER_LISTEN`.
+    Variable(String),
+    /// The file, by name.
+    File(PathBuf),
+    /// Nobody said.
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(out, "flag --{flag}"),
+            Self::Variable(name) => write!(out, "environment variable {name}"),
+            Self::File(file) => write!(out, "file {}", file.display()),
+            Self::Default => out.write_str("default"),
+        }
+    }
+}
+
+/// A configuration that cannot be used: one line for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+/// The raw values and their sources, before they are parsed.
+#[derive(Clone, Debug)]
+pub struct Layers {
+    values: BTreeMap<&'static str, (String, Source)>,
+}
+
+impl Layers {
+    /// Joins the layers. `flags` holds what the command line said, by key.
+    pub fn join(flags: &BTreeMap<String, String>, environment: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
+        let mut values = BTreeMap::new();
+        for setting in SETTINGS {
+            values.insert(setting.key, (setting.default.to_owned(), Source::Default));
+        }
+        let mut over = |from: &dyn Fn(&Setting) -> Option<(String, Source)>| {
+            for setting in SETTINGS {
+                if let Some(found) = from(setting) {
+                    values.insert(setting.key, found);
+                }
+            }
+        };
+        let from_environment =
+            |setting: &Setting| environment.get(&setting.variable()).map(|value| (value.clone(), Source::Variable(setting.variable())));
+        let from_flags = |setting: &Setting| flags.get(setting.key).map(|value| (value.clone(), Source::Flag(setting.flag())));
+        // Flags and environment go first, since they say where the file is; and last, since they beat it.
+        over(&from_environment);
+        over(&from_flags);
+        let named = values["config"].clone();
+        let (file, must_exist) = if named.0.is_empty() {
+            (Path::new(&values["data"].0).join("atelier.toml"), false)
+        } else {
+            (PathBuf::from(&named.0), true)
+        };
+        let in_file = read_file(&file, must_exist)?;
+        let mut over = |from: &dyn Fn(&Setting) -> Option<(String, Source)>| {
+            for setting in SETTINGS {
+                if let Some(found) = from(setting) {
+                    values.insert(setting.key, found);
+                }
+            }
+        };
+        over(&|setting| in_file.get(setting.key).map(|value| (value.clone(), Source::File(file.clone()))));
+        over(&from_environment);
+        over(&from_flags);
+        Ok(Self { values })
+    }
+
+    /// Every setting with its shown value and its source.
+    pub fn shown(&self) -> Vec<(&'static str, String, String)> {
+        SETTINGS
+            .iter()
+            .map(|setting| {
+                let (value, source) = &self.values[setting.key];
+                let value = match setting.secrecy {
+                    _ if value.is_empty() => "(unset)".to_owned(),
+                    Secrecy::Open => value.clone(),
+                    Secrecy::Secret => "********".to_owned(),
+                    Secrecy::UrlWithPassword => mask_password(value),
+                };
+                (setting.key, value, source.to_string())
+            })
+            .collect()
+    }
+
+    fn parse<T>(&self, key: &'static str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, ConfigError> {
+        let (value, source) = &self.values[key];
+        parse(value).map_err(|why| {
+            let hidden = SETTINGS.iter().any(|setting| setting.key == key && setting.secrecy != Secrecy::Open);
+            let shown = if hidden { "the value".to_owned() } else { format!("{value:?}") };
+            ConfigError(format!("{key}: {shown} from {source} {why}"))
+        })
+    }
+
+    fn optional<T>(&self, key: &'static str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, ConfigError> {
+        self.parse(key, |value| if value.is_empty() { Ok(None) } else { parse(value).map(Some) })
+    }
+}
+
+/// What the server runs with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Address and port.
+    pub listen: SocketAddr,
+    /// The data directory.
+    pub data: PathBuf,
+    /// PostgreSQL instead of the embedded database.
+    pub database_url: Option<SecretString>,
+    /// The address people type.
+    pub public_url: Option<url::Url>,
+    /// Certificate and key.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// The Owner to make if nobody has an account, and where the password is.
+    pub admin: Option<(String, PathBuf)>,
+    /// The bearer token for `/metrics`.
+    pub metrics_token: Option<SecretString>,
+    /// Proxies whose word is taken.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// How long sessions last.
+    pub sessions: session::Limits,
+    /// The log's filter.
+    pub log: String,
+    /// The log's form.
+    pub log_format: LogFormat,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Config {
+    /// Parses the joined layers.
+    pub fn parse(layers: &Layers) -> Result<Self, ConfigError> {
+        let path = |value: &str| Ok::<_, String>(PathBuf::from(value));
+        let whole = |value: &str, min: u32, max: u32| match value.parse::<u32>() {
+            Ok(number) if (min..=max).contains(&number) => Ok(number),
+            _ => Err(format!("is not a whole number from {min} to {max}")),
+        };
+        let pair = |one: Option<PathBuf>, two: Option<PathBuf>, names: [&str; 2]| match (one, two) {
+            (Some(one), Some(two)) => Ok(Some((one, two))),
+            (None, None) => Ok(None),
+            (Some(_), None) => Err(ConfigError(format!("{}: is set without {}; set both or neither", names[0], names[1]))),
+            (None, Some(_)) => Err(ConfigError(format!("{}: is set without {}; set both or neither", names[1], names[0]))),
+        };
+        let tls = pair(layers.optional("tls_cert", path)?, layers.optional("tls_key", path)?, ["tls_cert", "tls_key"])?;
+        let email = layers.optional("admin_email", |value| {
+            let email = atelier_domain::name::EmailAddress::parse(value).map_err(|problem| format!("is refused: {}", problem.message))?;
+            Ok(PathBuf::from(email.as_str()))
+        })?;
+        let admin = pair(email, layers.optional("admin_password_file", path)?, ["admin_email", "admin_password_file"])?;
+        Ok(Self {
+            listen: layers.parse("listen", |value| {
+                value.parse().map_err(|_| "is not an address with a port, such as 127.0.0.1:3000 or [::]:3000".to_owned())
+            })?,
+            data: layers.parse("data", |value| if value.is_empty() { Err("is empty".into()) } else { Ok(PathBuf::from(value)) })?,
+            database_url: layers.optional("database_url", |value| {
+                let known = ["postgres://", "postgresql://"].iter().any(|scheme| value.starts_with(scheme));
+                if known { Ok(SecretString::from(value.to_owned())) } else { Err("does not start with postgres://".to_owned()) }
+            })?,
+            public_url: layers.optional("public_url", parse_public_url)?,
+            tls,
+            admin: admin.map(|(email, file)| (email.to_string_lossy().into_owned(), file)),
+            metrics_token: layers.optional("metrics_token", |value| {
+                if value.len() < 16 { Err("has under 16 characters".to_owned()) } else { Ok(SecretString::from(value.to_owned())) }
+            })?,
+            trusted_proxies: layers.parse("trusted_proxies", |value| {
+                let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+                parts.map(|part| part.parse().map_err(|_| format!("holds {part:?}, which is not an IP address"))).collect()
+            })?,
+            sessions: session::Limits {
+                idle: Span::minutes(layers.parse("session_idle_minutes", |value| whole(value, 5, 43_200))?),
+                absolute: Span::hours(layers.parse("session_max_hours", |value| whole(value, 1, 8_760))?),
+            },
+            log: layers.parse("log", |value| {
+                tracing_subscriber::EnvFilter::try_new(value)
+                    .map(|_| value.to_owned())
+                    .map_err(|error| format!("is not a log filter: {error}"))
+            })?,
+            log_format: layers.parse("log_format", |value| match value {
+                "pretty" => Ok(LogFormat::Pretty),
+                "json" => Ok(LogFormat::Json),
+                "auto" if std::io::IsTerminal::is_terminal(&std::io::stderr()) => Ok(LogFormat::Pretty),
+                "auto" => Ok(LogFormat::Json),
+                _ => Err("is none of pretty, json, auto".to_owned()),
+            })?,
+        })
+    }
+
+    /// Whether browsers reach us by TLS: our own, or a proxy's.
+    pub fn is_secure(&self) -> bool {
+        self.tls.is_some() || self.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
+    }
+
+    /// The address to tell people.
+    pub fn address(&self) -> String {
+        if let Some(url) = &self.public_url {
+            return url.as_str().trim_end_matches('/').to_owned();
+        }
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let host = if self.listen.ip().is_loopback() || self.listen.ip().is_unspecified() {
+            "localhost".to_owned()
+        } else if self.listen.is_ipv6() {
+            format!("[{}]", self.listen.ip())
+        } else {
+            self.listen.ip().to_string()
+        };
+        format!("{scheme}://{host}:{}", self.listen.port())
+    }
+}
+
+fn parse_public_url(value: &str) -> Result<url::Url, String> {
+    let url = url::Url::parse(value).map_err(|error| format!("is not a URL: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err("is not an http:// or https:// address".into());
+    }
+    if url.path() != "/" || url.query().is_some() {
+        return Err("has a path; Atelier needs a host name of its own".into());
+    }
+    Ok(url)
+}
+
+fn read_file(file: &Path, must_exist: bool) -> Result<BTreeMap<String, String>, ConfigError> {
+    let shown = file.display();
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => return Ok(BTreeMap::new()),
+        Err(error) => return Err(ConfigError(format!("config: the file {shown} cannot be read: {error}"))),
+    };
+    let table: toml::Table = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].lines().count().max(1));
+        ConfigError(format!("config: the file {shown} is not TOML at line {line}: {}", error.message().replace('\n', " ")))
+    })?;
+    let mut values = BTreeMap::new();
+    for (key, value) in table {
+        if key == "config" || !SETTINGS.iter().any(|setting| setting.key == key) {
+            return Err(ConfigError(format!("{key}: {value} from file {shown} is not a setting{}", did_you_mean(&key))));
+        }
+        let text = match value {
+            toml::Value::String(text) => text,
+            toml::Value::Integer(number) => number.to_string(),
+            toml::Value::Array(items) if items.iter().all(toml::Value::is_str) => {
+                items.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(",")
+            }
+            other => return Err(ConfigError(format!("{key}: {other} from file {shown} must be a text or a whole number"))),
+        };
+        values.insert(key, text);
+    }
+    Ok(values)
+}
+
+/// Names the setting that a mistyped key is nearest to, if one is near.
+pub fn did_you_mean(key: &str) -> String {
+    let key = key.replace('-', "_");
+    let near = SETTINGS.iter().map(|setting| (edits(&key, setting.key), setting.key)).min();
+    near.filter(|(edits, _)| *edits <= 2).map_or_else(String::new, |(_, key)| format!("; did you mean {key}?"))
+}
+
+/// The number of single-letter edits between two short words.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let next = if a == *b { diagonal } else { 1 + diagonal.min(row[j]).min(row[j + 1]) };
+            diagonal = std::mem::replace(&mut row[j + 1], next);
+        }
+    }
+    row[to.len()]
+}
+
+fn mask_password(address: &str) -> String {
+    match url::Url::parse(address) {
+        Ok(mut url) if url.password().is_some() => {
+            if url.set_password(Some("********")).is_err() {
+                return "********".into();
+            }
+            url.to_string()
+        }
+        Ok(url) => url.to_string(),
+        Err(_) => "********".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn load(flags: &[(&str, &str)], environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        Config::parse(&Layers::join(&map(flags), &map(environment))?)
+    }
+
+    #[test]
+    fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let data = folder.path().to_str().expect("a plain path");
+        std::fs::write(folder.path().join("atelier.toml"), "listen = \"127.0.0.1:1\"\nlog = \"debug\"\nsession_max_hours = 3\n").expect("written");
+        let layers = Layers::join(
+            &map(&[("data", data), ("listen", "127.0.0.1:3")]),
+            &map(&[("ATELIER_LISTEN", "127.0.0.1:2"), ("ATELIER_LOG", "warn")]),
+        )
+        .expect("joins");
+        let config = Config::parse(&layers).expect("parses");
+        assert_eq!(config.listen.port(), 3);
+        assert_eq!(config.log, "warn");
+        assert_eq!(config.sessions.absolute, Span::hours(3));
+        let shown: BTreeMap<_, _> = layers.shown().into_iter().map(|(key, _, source)| (key, source)).collect();
+        assert_eq!(shown["listen"], "flag --listen");
+        assert_eq!(shown["log"], "environment variable ATELIER_LOG");
+        assert!(shown["session_max_hours"].starts_with("file "));
+        assert_eq!(shown["log_format"], "default");
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_in_one_line_with_key_value_and_source() {
+        for (flags, environment, parts) in [
+            (&[("listen", "3000")][..], &[][..], &["listen", "\"3000\"", "flag --listen"][..]),
+            (&[], &[("ATELIER_LISTEN", "x:y")], &["listen", "\"x:y\"", "environment variable ATELIER_LISTEN"]),
+            (&[("database_url", "mysql://u:secret@h")], &[], &["database_url", "postgres://"]),
+            (&[("tls_cert", "c.pem")], &[], &["tls_cert", "tls_key"]),
+            (&[("admin_email", "nobody")], &[], &["admin_email", "\"nobody\"", "@ is missing"]),
+            (&[("metrics_token", "short")], &[], &["metrics_token", "16 characters"]),
+            (&[("trusted_proxies", "10.0.0.1,proxy")], &[], &["trusted_proxies", "\"proxy\""]),
+            (&[("session_idle_minutes", "1")], &[], &["session_idle_minutes", "\"1\"", "5 to"]),
+            (&[("log_format", "xml")], &[], &["log_format", "\"xml\""]),
+            (&[("public_url", "https://x.org/sub")], &[], &["public_url", "host name of its own"]),
+            (&[("config", "no/such/file.toml")], &[], &["no/such/file.toml", "cannot be read"]),
+        ] {
+            let error = load(flags, environment).expect_err("refused").to_string();
+            assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
+            for part in parts {
+                assert!(error.contains(part), "{error:?} lacks {part:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_in_the_file_is_named_with_a_proposal() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("my.toml");
+        for (text, parts) in [
+            ("lisen = \"a\"", &["lisen", "\"a\"", "did you mean listen?"][..]),
+            ("listen = [1]", &["listen", "must be a text"]),
+            ("listen = = 3", &["line 1", "my.toml"]),
+        ] {
+            std::fs::write(&file, text).expect("written");
+            let error = load(&[("config", file.to_str().expect("a plain path"))], &[]).expect_err("refused").to_string();
+            assert!(parts.iter().all(|part| error.contains(part)) && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_masked() {
+        let layers = Layers::join(
+            &map(&[("database_url", "postgres://me:hush@db/x"), ("metrics_token", "0123456789abcdef0")]),
+            &BTreeMap::new(),
+        )
+        .expect("joins");
+        let shown = format!("{:?}", layers.shown());
+        assert!(!shown.contains("hush") && !shown.contains("0123456789abcdef0"), "{shown}");
+        assert!(shown.contains("postgres://me:********@db/x"), "{shown}");
+        assert!(!format!("{:?}", Config::parse(&layers)).contains("hush"));
+    }
+}

@@ -1,0 +1,129 @@
+//! Plain form posts to server functions: the one place that turns their answers into the next page.
+//!
+//! A server function answers with [`Done`] or [`AppError`] and knows nothing of pages. For a script that is JSON with a
+//! fitting status. For a plain form this layer sends the browser to the next page with a toast, or back to the form with what
+//! was typed (secrets left out) and the problem beside its field. Leptos would put the error into the address instead and lose
+//! what was typed.
+
+use std::collections::BTreeMap;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Redirect, Response};
+
+use super::request::RequestInfo;
+use super::state::AppState;
+use super::{flash, guard, local_path, plain_page};
+use crate::api::Done;
+use crate::error::AppError;
+use crate::form::{Flash, OneTimeSecret};
+use crate::paths;
+
+/// Forms are small; files will have a road of their own.
+pub const MAX_FORM: usize = 64 * 1024;
+
+/// Fields that are never shown again.
+const SECRETS: &[&str] = &["password", "current"];
+
+/// Carries a server function's answer to a page or to a script.
+pub async fn translate(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let Some(function) = request.uri().path().strip_prefix(paths::FUNCTIONS).map(|rest| rest.trim_start_matches('/').to_owned()) else {
+        return next.run(request).await;
+    };
+    let is_form = header_text(&request, header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
+    let back = header_text(&request, header::REFERER).and_then(local_path::from_referer).unwrap_or_else(|| "/".into());
+    let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+
+    let (mut parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, MAX_FORM).await else {
+        return too_large(is_form, &id);
+    };
+    let typed = if is_form { typed_values(&body) } else { BTreeMap::new() };
+    // The function itself always answers as to a script.
+    parts.headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    let (mut head, body) = response.into_parts();
+    let body = to_bytes(body, 1024 * 1024).await.unwrap_or_default();
+
+    let answer = if head.status.is_success() {
+        serde_json::from_slice::<Done>(&body).map_err(|_| AppError::Internal { request: id.clone() })
+    } else {
+        Err(serde_json::from_slice::<AppError>(&body).unwrap_or_else(|_| AppError::Transport { message: format!("status {}", head.status) }))
+    };
+    if !is_form {
+        if let Err(error) = &answer {
+            head.status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            return with_cookies(&head.headers, (head.status, axum::Json(error.clone())).into_response());
+        }
+        return Response::from_parts(head, Body::from(body));
+    }
+    let (target, flash) = match answer {
+        Ok(done) => {
+            let target = local_path::parse(&done.next).unwrap_or(back);
+            let secret = (!done.secret.is_empty()).then_some(OneTimeSecret { label: done.secret_label, value: done.secret });
+            let toast = (!done.message.is_empty()).then_some(done.message);
+            (target, Flash { form: function, toast, secret, ..Flash::default() })
+        }
+        Err(AppError::SignedOut) => return Redirect::to(&guard::sign_in_with_return(&back)).into_response(),
+        Err(AppError::Invalid { problems }) => (back, Flash { form: function, values: typed, problems, ..Flash::default() }),
+        Err(error) => (back, Flash { form: function, values: typed, refusal: Some(error.to_string()), ..Flash::default() }),
+    };
+    let mut response = Redirect::to(&target).into_response();
+    if flash != (Flash { form: flash.form.clone(), ..Flash::default() }) {
+        let key = state.flashes().keep(&target, flash, atelier_engine::clock::now());
+        let secure = if state.config().is_secure() { "; Secure" } else { "" };
+        let cookie = format!("{}={key}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax{secure}", flash::COOKIE);
+        if let Ok(value) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+    with_cookies(&head.headers, response)
+}
+
+fn header_text(request: &Request, name: header::HeaderName) -> Option<&str> {
+    request.headers().get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Keeps the cookies that a function set.
+fn with_cookies(from: &axum::http::HeaderMap, mut response: Response) -> Response {
+    for cookie in from.get_all(header::SET_COOKIE) {
+        response.headers_mut().append(header::SET_COOKIE, cookie.clone());
+    }
+    response
+}
+
+/// What was typed, by field, without secrets. `roles[]` and `roles` are the same field.
+fn typed_values(body: &[u8]) -> BTreeMap<String, Vec<String>> {
+    let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (key, value) in url::form_urlencoded::parse(body) {
+        let key = key.trim_end_matches("[]");
+        if !SECRETS.contains(&key) {
+            values.entry(key.to_owned()).or_default().push(value.into_owned());
+        }
+    }
+    values
+}
+
+fn too_large(is_form: bool, id: &str) -> Response {
+    if is_form {
+        let text = format!("A form may send at most {} kB. Nothing was changed. Go back and shorten what you typed.", MAX_FORM / 1024);
+        return plain_page::page(StatusCode::PAYLOAD_TOO_LARGE, "That is too much for a form", &text, id);
+    }
+    let error = AppError::Transport { message: format!("the body has more than {MAX_FORM} bytes") };
+    (StatusCode::PAYLOAD_TOO_LARGE, axum::Json(error)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_never_kept() {
+        let values = typed_values(b"email=a%40b.c&password=hush&current=old&roles%5B%5D=owner&roles%5B%5D=reader");
+        assert_eq!(values.get("email"), Some(&vec!["a@b.c".to_owned()]));
+        assert_eq!(values.get("roles"), Some(&vec!["owner".to_owned(), "reader".to_owned()]));
+        assert!(!values.contains_key("password") && !values.contains_key("current"));
+    }
+}

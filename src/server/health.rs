@@ -1,0 +1,59 @@
+//! `/healthz`, `/readyz` and `/metrics`, for machines.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, Extension, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use secrecy::ExposeSecret as _;
+use sha2::{Digest as _, Sha256};
+
+use super::request::RequestInfo;
+use super::state::AppState;
+
+/// The process lives.
+pub async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// The process can work: its database answers.
+pub async fn readyz(State(state): State<AppState>) -> Response {
+    match state.store().ping().await {
+        Ok(()) => {
+            let body = serde_json::json!({ "ready": true, "store": "ok", "revision": state.live().newest() });
+            axum::Json(body).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "not ready: the database does not answer");
+            let body = serde_json::json!({ "ready": false, "store": "the database does not answer; the log says why" });
+            (StatusCode::SERVICE_UNAVAILABLE, axum::Json(body)).into_response()
+        }
+    }
+}
+
+/// Prometheus' text. With a token only for its bearer; without one only for this machine itself, and never through a proxy,
+/// which would make everybody look local.
+pub async fn metrics(
+    State(state): State<AppState>,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    Extension(info): Extension<RequestInfo>,
+    headers: HeaderMap,
+) -> Response {
+    let is_allowed = match &state.config().metrics_token {
+        Some(token) => {
+            let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.strip_prefix("Bearer "));
+            given.is_some_and(|given| same(given, token.expose_secret()))
+        }
+        None => peer.is_some_and(|peer| peer.0.0.ip().to_canonical().is_loopback()) && !info.is_forwarded,
+    };
+    if !is_allowed {
+        let text = "Metrics are for the bearer of the token set with --metrics-token; without one, only for this machine itself.\n";
+        return (StatusCode::FORBIDDEN, text).into_response();
+    }
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics_text()).into_response()
+}
+
+/// Compares hashes, so that the time taken tells nothing about the token.
+fn same(given: &str, expected: &str) -> bool {
+    Sha256::digest(given) == Sha256::digest(expected)
+}

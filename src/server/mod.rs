@@ -1,0 +1,35 @@
+//! The server: configuration, sessions, guards, headers, streams. Only here and in the bodies of [`crate::api`] is the engine
+//! touched.
+//!
+//! The road of a request, from outside to inside (see [`router`]): request id and log line → security headers → files of the
+//! site → size limits → origin check → session → guard (set-up, sign-in, temporary password, workspace) → form posts → page,
+//! server function or stream.
+
+pub mod actor;
+pub mod assets;
+pub mod config;
+pub mod events;
+pub mod first_owner;
+pub mod flash;
+pub mod form_posts;
+pub mod guard;
+pub mod headers;
+pub mod health;
+pub mod local_path;
+pub mod origin;
+pub mod page;
+pub mod passwords;
+pub mod plain_page;
+pub mod presence;
+pub mod request;
+pub mod router;
+pub mod serve;
+pub mod session_store;
+pub mod state;
+pub mod telemetry;
+pub mod user_agent;
+
+/// A random token for a cookie: 128 bits in hexadecimal.
+pub fn random_token() -> String {
+    format!("{:032x}", rand::random::<u128>())
+}

@@ -1,0 +1,178 @@
+//! What a page can ask about its request. Plain functions over Leptos' context; call them before the first `await`.
+
+use std::sync::Arc;
+
+use atelier_domain::access::{Action, Role};
+use atelier_domain::account::Theme;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use leptos::prelude::use_context;
+use leptos_axum::ResponseOptions;
+
+use super::actor::Actor;
+use super::guard::NoSuchWorkspace;
+use super::plain_page;
+use super::request::{RequestInfo, cookie};
+use super::state::AppState;
+use crate::form::Flash;
+use crate::viewer::{Notice, Viewer, WorkspaceView};
+
+/// The cookie that remembers the theme of somebody signed out.
+pub const THEME_COOKIE: &str = "atelier_theme";
+/// The cookie that remembers whether the navigation is folded.
+pub const NAV_COOKIE: &str = "atelier_nav";
+
+/// Who looks at the page; nobody on the set-up and sign-in pages.
+pub fn viewer() -> Option<Viewer> {
+    extension::<Arc<Viewer>>().map(|viewer| (*viewer).clone())
+}
+
+/// What is to be shown once on this page.
+pub fn flash() -> Option<Flash> {
+    extension::<Arc<Flash>>().map(|flash| (*flash).clone())
+}
+
+/// The theme: the person's, or the cookie's while nobody is signed in.
+pub fn cookie_theme() -> Theme {
+    use_context::<Parts>()
+        .and_then(|parts| cookie(&parts.headers, THEME_COOKIE))
+        .map_or(Theme::System, |key| Theme::from_key(&key))
+}
+
+/// The id of the request.
+pub fn request_id() -> String {
+    extension::<RequestInfo>().map(|info| info.id).unwrap_or_default()
+}
+
+/// Whether the path names a workspace that is not the viewer's.
+pub fn is_foreign_workspace() -> bool {
+    extension::<NoSuchWorkspace>().is_some()
+}
+
+/// The name of the only workspace, for the sign-in page.
+pub fn workspace_name() -> Option<String> {
+    use_context::<AppState>().and_then(|state| state.only_workspace_name())
+}
+
+/// Sets the status of the response.
+pub fn set_status(status: u16) {
+    if let (Some(options), Ok(status)) = (use_context::<ResponseOptions>(), StatusCode::from_u16(status)) {
+        options.set_status(status);
+    }
+}
+
+/// Sends the browser elsewhere on this site.
+pub fn redirect(path: &str) {
+    if let Some(path) = super::local_path::parse(path) {
+        leptos_axum::redirect(&path);
+    }
+}
+
+/// The first value of a key in the query.
+pub fn query(name: &str) -> Option<String> {
+    query_all(name).into_iter().next()
+}
+
+/// Every value of a key in the query.
+pub fn query_all(name: &str) -> Vec<String> {
+    let parts = use_context::<Parts>();
+    let query = parts.as_ref().and_then(|parts| parts.uri.query()).unwrap_or_default();
+    url::form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
+}
+
+/// The path of the page, without its query.
+pub fn path() -> String {
+    use_context::<Parts>().map(|parts| parts.uri.path().to_owned()).unwrap_or_default()
+}
+
+/// The query as it stands in the address, without the question mark.
+pub fn raw_query() -> String {
+    use_context::<Parts>().and_then(|parts| parts.uri.query().map(str::to_owned)).unwrap_or_default()
+}
+
+fn extension<T: Clone + Send + Sync + 'static>() -> Option<T> {
+    use_context::<Parts>().and_then(|parts| parts.extensions.get::<T>().cloned())
+}
+
+/// Prepares what pages ask for: the viewer and the flash. Server functions and streams pass by.
+pub async fn prepare(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let is_page = *request.method() == Method::GET && !request.uri().path().starts_with(crate::paths::FUNCTIONS);
+    if !is_page {
+        return next.run(request).await;
+    }
+    if let Some(actor) = request.extensions().get::<Arc<Actor>>().cloned() {
+        let nav_collapsed = cookie(request.headers(), NAV_COOKIE).as_deref() == Some("collapsed");
+        match make_viewer(&state, &actor, nav_collapsed).await {
+            Ok(viewer) => drop(request.extensions_mut().insert(Arc::new(viewer))),
+            Err(error) => {
+                tracing::error!(%error, "the viewer could not be read");
+                let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+                return plain_page::broken(&id);
+            }
+        }
+    }
+    // A refresh or a prefetch is not a look: it must not use up what is shown once.
+    let is_look = !request.headers().contains_key("x-atelier-refresh") && !request.headers().contains_key("sec-purpose");
+    let flash = cookie(request.headers(), super::flash::COOKIE)
+        .filter(|_| is_look)
+        .and_then(|id| state.flashes().take(&id, request.uri().path(), atelier_engine::clock::now()));
+    let is_shown = flash.is_some();
+    if let Some(flash) = flash {
+        request.extensions_mut().insert(Arc::new(flash));
+    }
+    let mut response = next.run(request).await.into_response();
+    if is_shown {
+        let gone = format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax", super::flash::COOKIE);
+        if let Ok(value) = HeaderValue::from_str(&gone) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+    response
+}
+
+async fn make_viewer(state: &AppState, actor: &Actor, nav_collapsed: bool) -> atelier_engine::store::Result<Viewer> {
+    let person = &actor.person;
+    let rights = person.rights();
+    // The revision is taken before anything is read, so that a change in between is announced, not missed.
+    let revision = state.live().newest();
+    let helpers = if rights.roles().contains(&Role::Owner) || rights.check(Action::MemberWrite, atelier_domain::access::Whose::Others).is_ok() {
+        Vec::new()
+    } else {
+        state.store().owner_names(&actor.workspace.id, 3).await?
+    };
+    let filter = atelier_engine::store::HistoryFilter { done_to: Some(person.id.clone()), limit: 8, ..Default::default() };
+    let notices: Vec<Notice> = state
+        .store()
+        .history(&actor.workspace.id, &filter)
+        .await?
+        .into_iter()
+        .map(|entry| Notice {
+            text: format!("{} {}", entry.actor_name, entry.sentence),
+            at: entry.at,
+            is_new: entry.at > person.notices_read_at,
+        })
+        .collect();
+    let unread = notices.iter().filter(|notice| notice.is_new).count();
+    Ok(Viewer {
+        id: person.id.clone(),
+        name: person.name.clone(),
+        email: person.email.clone(),
+        time_zone: person.time_zone.clone(),
+        theme: person.theme,
+        nav_collapsed,
+        rights,
+        workspace: WorkspaceView {
+            id: actor.workspace.id.clone(),
+            slug: actor.workspace.slug.clone(),
+            name: actor.workspace.name.clone(),
+        },
+        helpers,
+        revision,
+        notices,
+        unread: u32::try_from(unread).unwrap_or(u32::MAX),
+        now: atelier_engine::clock::now(),
+    })
+}

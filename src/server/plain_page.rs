@@ -1,0 +1,45 @@
+//! The few pages that are made without the app: refusals before a request has got that far, and the page after a crash.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+/// A page with a heading, a sentence and the request's id.
+pub fn page(status: StatusCode, heading: &str, text: &str, request: &str) -> Response {
+    let style = super::assets::url("/pkg/style.css");
+    let (heading, text, request) = (escape(heading), escape(text), escape(request));
+    let html = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
+         initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><title>{heading} · Atelier</title>\
+         <link rel=\"stylesheet\" href=\"{style}\"></head><body><main class=\"plain\"><h1>{heading}</h1><p>{text}</p>\
+         <p class=\"faint\">Request <code>{request}</code></p><p><a class=\"btn\" href=\"/\">Go to Atelier</a></p></main></body></html>"
+    );
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()
+}
+
+/// 403.
+pub fn forbidden(heading: &str, text: &str, request: &str) -> Response {
+    page(StatusCode::FORBIDDEN, heading, text, request)
+}
+
+/// 500, after a bug or when the store does not answer.
+pub fn broken(request: &str) -> Response {
+    page(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "The server could not finish this",
+        "Nothing you asked for was changed. Try again in a moment. If it happens again, tell an administrator the request id; the \
+         server’s log holds the rest under it.",
+        request,
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn text_is_escaped() {
+        assert_eq!(super::escape("<b>\"&"), "&lt;b&gt;&quot;&amp;");
+    }
+}

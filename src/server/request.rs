@@ -1,0 +1,158 @@
+//! Each request gets an id, a log line and a count.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use futures::FutureExt as _;
+use tracing::Instrument as _;
+
+use super::state::AppState;
+
+/// What is known of every request.
+#[derive(Clone, Debug)]
+pub struct RequestInfo {
+    /// The id that error pages show and the log holds.
+    pub id: String,
+    /// Where it comes from: the peer, or what a trusted proxy says.
+    pub address: IpAddr,
+    /// Whether a header says that a proxy passed it on.
+    pub is_forwarded: bool,
+}
+
+/// The header that carries the id back.
+pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Gives the request its id and writes one line when it is done.
+pub async fn trace(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let started = atelier_engine::clock::instant();
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([127, 0, 0, 1]), |info| info.0.ip());
+    let info = RequestInfo {
+        id: format!("{:08x}", rand::random::<u32>()),
+        address: client_address(peer, request.headers(), &state.config().trusted_proxies),
+        is_forwarded: ["x-forwarded-for", "forwarded", "x-real-ip"].iter().any(|name| request.headers().contains_key(*name)),
+    };
+    request.extensions_mut().insert(info.clone());
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let route = request.extensions().get::<MatchedPath>().map_or_else(|| "other".to_owned(), |path| path.as_str().to_owned());
+    let span = tracing::info_span!("request", request.id = %info.id, %method, %path);
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let took = started.elapsed();
+    let status = response.status();
+    span.in_scope(|| report(status.as_u16(), took));
+    metrics::counter!("atelier_http_requests_total", "method" => method_label(&method), "route" => route.clone(), "status" => status_class(status.as_u16()))
+        .increment(1);
+    metrics::histogram!("atelier_http_request_seconds", "route" => route).record(took.as_secs_f64());
+    if let Ok(value) = HeaderValue::from_str(&info.id) {
+        response.headers_mut().insert(REQUEST_ID.clone(), value);
+    }
+    response
+}
+
+/// Turns a panic of one request into an error page; the rest of the server goes on.
+pub async fn survive_panics(request: Request, next: Next) -> Response {
+    let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+    match std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            tracing::error!(panic = text.unwrap_or("without a message"), "a request panicked");
+            super::plain_page::broken(&id)
+        }
+    }
+}
+
+fn report(status: u16, took: Duration) {
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    if status >= 500 {
+        tracing::error!(status, duration_ms, "request failed");
+    } else {
+        tracing::debug!(status, duration_ms, "request done");
+    }
+}
+
+/// Labels are a closed set, so that nobody can fill the metrics with made-up methods.
+fn method_label(method: &axum::http::Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        _ => "other",
+    }
+}
+
+const fn status_class(status: u16) -> &'static str {
+    match status {
+        0..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        _ => "5xx",
+    }
+}
+
+/// The address that failures are counted under. Only a trusted proxy may speak for somebody else, and then the last address
+/// that is not itself a trusted proxy counts.
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+    if !trusted.contains(&peer.to_canonical()) {
+        return peer.to_canonical();
+    }
+    let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<IpAddr> =
+        forwarded.flat_map(|value| value.split(',')).filter_map(|part| part.trim().parse::<IpAddr>().ok()).collect();
+    named.into_iter().rev().map(|address| address.to_canonical()).find(|address| !trusted.contains(address)).unwrap_or(peer)
+}
+
+/// The subject that an address's failures are counted under: an IPv6 customer has a whole /64.
+pub fn throttle_subject(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(v4) => format!("address:{v4}"),
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            format!("address:{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
+/// The value of a cookie.
+pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_may_speak_for_others() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.9, 198.51.100.2, 10.0.0.2"));
+        assert_eq!(client_address(ip("192.0.2.1"), &headers, &[]), ip("192.0.2.1"));
+        assert_eq!(client_address(ip("10.0.0.1"), &headers, &[ip("10.0.0.1"), ip("10.0.0.2")]), ip("198.51.100.2"));
+        assert_eq!(client_address(ip("10.0.0.1"), &HeaderMap::new(), &[ip("10.0.0.1")]), ip("10.0.0.1"));
+        assert_eq!(client_address(ip("::ffff:192.0.2.1"), &headers, &[]), ip("192.0.2.1"));
+    }
+
+    #[test]
+    fn an_ipv6_network_counts_as_one() {
+        assert_eq!(throttle_subject(ip("2001:db8:1:2::1")), throttle_subject(ip("2001:db8:1:2:ffff::9")));
+        assert_ne!(throttle_subject(ip("192.0.2.1")), throttle_subject(ip("192.0.2.2")));
+    }
+}

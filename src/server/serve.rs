@@ -1,0 +1,174 @@
+//! Starting, running and stopping the server.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use atelier_engine::clock;
+use atelier_engine::live::Cut;
+use atelier_engine::store::Store;
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use secrecy::ExposeSecret as _;
+
+use super::config::Config;
+use super::passwords::Passwords;
+use super::state::AppState;
+use super::{first_owner, router};
+
+/// How long running requests may take to end when the server stops.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Runs the server until it is told to stop. An error is one line for people.
+pub async fn run(config: Config) -> Result<(), String> {
+    let started = clock::instant();
+    // The port first: a second server must not touch the data of the first.
+    let listener = bind(config.listen)?;
+    let tls = match &config.tls {
+        Some((cert, key)) => Some(load_tls(cert, key).await?),
+        None => None,
+    };
+    let store = Arc::new(open_store(&config).await?);
+    let metrics = PrometheusBuilder::new()
+        .set_buckets(&[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0])
+        .map_err(|error| error.to_string())?
+        .install_recorder()
+        .map_err(|error| error.to_string())?;
+    let passwords = Passwords::new().map_err(|error| error.to_string())?;
+    let state = AppState::new(config, store, passwords, metrics).await.map_err(|error| error.to_string())?;
+    first_owner::prepare(&state).await?;
+    let service = router::build(&state).into_make_service_with_connect_info::<SocketAddr>();
+    let handle = Handle::new();
+    tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
+    let chores = tokio::spawn(chores(state.clone()));
+    let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(took_ms, "Atelier is ready at {}", state.config().address());
+    if !state.config().is_secure() && !state.config().listen.ip().is_loopback() {
+        tracing::warn!("passwords travel unencrypted: this address is reachable from elsewhere without TLS; set --tls-cert and --tls-key, or --public-url https://… behind a proxy");
+    }
+    let served = match tls {
+        Some(tls) => {
+            let mut server = axum_server::from_tcp_rustls(listener, tls).map_err(|error| error.to_string())?.handle(handle);
+            limit_headers(server.http_builder());
+            server.serve(service).await
+        }
+        None => {
+            let mut server = axum_server::from_tcp(listener).map_err(|error| error.to_string())?.handle(handle);
+            limit_headers(server.http_builder());
+            server.serve(service).await
+        }
+    };
+    chores.abort();
+    state.presence().flush(state.store(), clock::now()).await;
+    state.store().close().await;
+    tracing::info!("Atelier has stopped");
+    served.map_err(|error| format!("the server stopped: {error}"))
+}
+
+/// Opens the configured database.
+pub async fn open_store(config: &Config) -> Result<Store, String> {
+    if let Some(url) = &config.database_url {
+        return Store::open(url.expose_secret()).await.map_err(|error| format!("database_url: {error}"));
+    }
+    let folder = &config.data;
+    let shown = folder.display();
+    std::fs::create_dir_all(folder).map_err(|error| format!("data: the directory {shown} cannot be made: {error}"))?;
+    keep_private(folder)?;
+    let file = folder.join("atelier.db");
+    Store::open_sqlite(&file).await.map_err(|error| format!("data: {}: {error}", file.display()))
+}
+
+/// The data directory holds password hashes: nobody else may look in.
+#[cfg(unix)]
+fn keep_private(folder: &std::path::Path) -> Result<(), String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let meta = std::fs::metadata(folder).map_err(|error| format!("data: {}: {error}", folder.display()))?;
+    if meta.permissions().mode() & 0o077 != 0 {
+        // A directory of somebody else's (a mounted volume) may refuse; then its rights are the operator's business.
+        if let Err(error) = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)) {
+            tracing::warn!(%error, "the data directory could not be closed to other users");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn keep_private(_folder: &std::path::Path) -> Result<(), String> {
+    Ok(())
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+    let listener = TcpListener::bind(address).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            format!("listen: port {} of {} is taken by another program; stop it or choose another with --listen", address.port(), address.ip())
+        }
+        _ => format!("listen: {address} cannot be used: {error}"),
+    })?;
+    listener.set_nonblocking(true).map_err(|error| format!("listen: {address} cannot be used: {error}"))?;
+    Ok(listener)
+}
+
+async fn load_tls(cert: &std::path::Path, key: &std::path::Path) -> Result<RustlsConfig, String> {
+    // A second start in one process keeps the first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    for (name, file) in [("tls_cert", cert), ("tls_key", key)] {
+        std::fs::File::open(file).map_err(|error| format!("{name}: the file {} cannot be read: {error}", file.display()))?;
+    }
+    RustlsConfig::from_pem_file(cert, key)
+        .await
+        .map_err(|error| format!("tls_cert: {} with tls_key: {} cannot be used: {error}", cert.display(), key.display()))
+}
+
+/// Slow or huge headers end the connection instead of holding it.
+fn limit_headers(builder: &mut hyper_util::server::conn::auto::Builder<hyper_util::rt::TokioExecutor>) {
+    builder.http1().timer(hyper_util::rt::TokioTimer::new()).header_read_timeout(Duration::from_secs(15)).max_buf_size(64 * 1024);
+    builder.http2().timer(hyper_util::rt::TokioTimer::new()).max_header_list_size(64 * 1024);
+}
+
+async fn stop_on_signal(state: AppState, handle: Handle<SocketAddr>) {
+    let word = wait_for_signal().await;
+    tracing::info!("{word}: stopping; running requests have {} s to end", GRACE.as_secs());
+    // Streams would never end by themselves.
+    state.live().cut(Cut::All);
+    handle.graceful_shutdown(Some(GRACE));
+}
+
+#[cfg(unix)]
+async fn wait_for_signal() -> &'static str {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => "Ctrl-C",
+        _ = terminate.recv() => "SIGTERM",
+    }
+}
+
+#[cfg(not(unix))]
+async fn wait_for_signal() -> &'static str {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => "Ctrl-C",
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Once a minute: last-seen times, sessions that ended, failures that are forgotten.
+async fn chores(state: AppState) {
+    let mut minute = tokio::time::interval(Duration::from_secs(60));
+    minute.tick().await;
+    loop {
+        minute.tick().await;
+        let now = clock::now();
+        state.presence().flush(state.store(), now).await;
+        let idle_before = atelier_domain::Timestamp(now.0 - state.config().sessions.idle.as_millis());
+        if let Err(error) = state.store().delete_ended_web_sessions(now, idle_before).await {
+            tracing::warn!(%error, "ended sessions were not removed; the next minute tries again");
+        }
+        let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
+        if let Err(error) = state.store().drop_old_failures(before).await {
+            tracing::warn!(%error, "old sign-in failures were not removed; the next minute tries again");
+        }
+    }
+}

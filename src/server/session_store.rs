@@ -1,0 +1,114 @@
+//! Web sessions for tower-sessions, kept in the store under a hash of the cookie's secret.
+//!
+//! The session layer saves a session only when its data changes, so neither of the two limits may depend on saving: the
+//! absolute end is fixed at sign-in, and idleness is judged by the last request, which [`super::presence`] knows.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId};
+use atelier_engine::clock;
+use atelier_engine::store::{Store, WebSession, WebSessionInfo};
+use sha2::{Digest as _, Sha256};
+use tower_sessions::session::{Id, Record};
+use tower_sessions::session_store::{Error, Result};
+use tower_sessions::{SessionStore, cookie::time::OffsetDateTime};
+
+use super::presence::Presence;
+
+/// What is put into a session at sign-in.
+pub mod keys {
+    /// The account.
+    pub const USER: &str = "user";
+    /// The workspace.
+    pub const WORKSPACE: &str = "workspace";
+    /// The browser.
+    pub const DEVICE: &str = "device";
+    /// The network address.
+    pub const ADDRESS: &str = "address";
+    /// Milliseconds since the epoch.
+    pub const CREATED_AT: &str = "created_at";
+}
+
+/// The adapter.
+#[derive(Clone, Debug)]
+pub struct StoredSessions {
+    store: Arc<Store>,
+    presence: Arc<Presence>,
+    limits: atelier_domain::session::Limits,
+}
+
+impl StoredSessions {
+    /// Sessions in `store`, which last as `limits` say.
+    pub const fn new(store: Arc<Store>, presence: Arc<Presence>, limits: atelier_domain::session::Limits) -> Self {
+        Self { store, presence, limits }
+    }
+
+    async fn write(&self, record: &Record) -> Result<()> {
+        let text = |key: &str| record.data.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+        let created_at = Timestamp(record.data.get(keys::CREATED_AT).and_then(serde_json::Value::as_i64).unwrap_or_default());
+        let user = text(keys::USER);
+        if user.is_empty() {
+            return Err(Error::Backend("a session needs somebody who signed in".into()));
+        }
+        let info = WebSessionInfo {
+            key: key_of(&record.id),
+            workspace: WorkspaceId::new(text(keys::WORKSPACE)),
+            user: UserId::new(user),
+            device: text(keys::DEVICE),
+            address: text(keys::ADDRESS),
+            created_at,
+            seen_at: clock::now(),
+            ends_at: created_at.plus(self.limits.absolute),
+        };
+        let data = serde_json::to_string(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
+        match self.store.save_web_session(&WebSession { info, data }).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::Backend("the account was disabled in the meantime".into())),
+            Err(error) => Err(Error::Backend(error.to_string())),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl SessionStore for StoredSessions {
+    async fn create(&self, record: &mut Record) -> Result<()> {
+        // An id of 128 random bits is never met twice.
+        self.write(record).await
+    }
+
+    async fn save(&self, record: &Record) -> Result<()> {
+        self.write(record).await
+    }
+
+    async fn load(&self, id: &Id) -> Result<Option<Record>> {
+        let key = key_of(id);
+        let found = self.store.web_session(&key).await.map_err(|error| Error::Backend(error.to_string()))?;
+        let Some(WebSession { info, data }) = found else {
+            return Ok(None);
+        };
+        let seen_at = self.presence.session(&key).unwrap_or(info.seen_at).max(info.seen_at);
+        if !self.limits.is_alive(info.created_at, seen_at, clock::now()) {
+            return Ok(None);
+        }
+        let data: HashMap<String, serde_json::Value> =
+            serde_json::from_str(&data).map_err(|error| Error::Decode(error.to_string()))?;
+        let expiry_date = OffsetDateTime::from_unix_timestamp(info.ends_at.0.div_euclid(1_000))
+            .map_err(|error| Error::Decode(error.to_string()))?;
+        Ok(Some(Record { id: *id, data, expiry_date }))
+    }
+
+    async fn delete(&self, id: &Id) -> Result<()> {
+        self.store.delete_web_session(&key_of(id)).await.map_err(|error| Error::Backend(error.to_string()))
+    }
+}
+
+/// The name under which a session is stored.
+pub fn key_of(id: &Id) -> SessionKey {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(id.0.to_be_bytes()) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    SessionKey::new(hex)
+}

@@ -1,0 +1,158 @@
+//! What every request can reach.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use atelier_engine::live::Live;
+use atelier_engine::store::{self, Store, Workspace};
+use axum::extract::FromRef;
+use leptos::config::LeptosOptions;
+
+use super::config::Config;
+use super::flash::Flashes;
+use super::passwords::Passwords;
+use super::presence::Presence;
+
+/// The shared state of the server. Cheap to clone.
+#[derive(Clone)]
+pub struct AppState {
+    inner: Arc<Inner>,
+    leptos_options: LeptosOptions,
+}
+
+struct Inner {
+    config: Config,
+    store: Arc<Store>,
+    passwords: Passwords,
+    presence: Arc<Presence>,
+    flashes: Flashes,
+    workspaces: RwLock<Vec<Workspace>>,
+    has_people: AtomicBool,
+    set_up_code: Mutex<Option<String>>,
+    metrics: metrics_exporter_prometheus::PrometheusHandle,
+}
+
+impl AppState {
+    /// Gathers the parts. Reads the workspaces and whether anybody has an account.
+    pub async fn new(
+        config: Config,
+        store: Arc<Store>,
+        passwords: Passwords,
+        metrics: metrics_exporter_prometheus::PrometheusHandle,
+    ) -> store::Result<Self> {
+        let workspaces = store.workspaces().await?;
+        let has_people = store.has_people().await?;
+        let leptos_options = LeptosOptions::builder()
+            .output_name(super::assets::pkg_name())
+            .site_pkg_dir("pkg")
+            .site_addr(config.listen)
+            .build();
+        let inner = Inner {
+            config,
+            store,
+            passwords,
+            presence: Arc::default(),
+            flashes: Flashes::default(),
+            workspaces: RwLock::new(workspaces),
+            has_people: AtomicBool::new(has_people),
+            set_up_code: Mutex::default(),
+            metrics,
+        };
+        Ok(Self { inner: Arc::new(inner), leptos_options })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.inner.store
+    }
+
+    /// The hub of live changes.
+    pub fn live(&self) -> &Live {
+        self.inner.store.live()
+    }
+
+    /// The password hasher.
+    pub fn passwords(&self) -> &Passwords {
+        &self.inner.passwords
+    }
+
+    /// Who was here when.
+    pub fn presence(&self) -> &Arc<Presence> {
+        &self.inner.presence
+    }
+
+    /// What waits to be shown once.
+    pub fn flashes(&self) -> &Flashes {
+        &self.inner.flashes
+    }
+
+    /// The metrics as text.
+    pub fn metrics_text(&self) -> String {
+        self.inner.metrics.render()
+    }
+
+    /// Leptos' own options.
+    pub fn leptos_options(&self) -> &LeptosOptions {
+        &self.leptos_options
+    }
+
+    /// The workspace with that short name.
+    pub fn workspace_by_slug(&self, slug: &str) -> Option<Workspace> {
+        let workspaces = self.inner.workspaces.read().unwrap_or_else(PoisonError::into_inner);
+        workspaces.iter().find(|workspace| workspace.slug == slug).cloned()
+    }
+
+    /// The workspace with that id.
+    pub fn workspace_by_id(&self, id: &atelier_domain::WorkspaceId) -> Option<Workspace> {
+        let workspaces = self.inner.workspaces.read().unwrap_or_else(PoisonError::into_inner);
+        workspaces.iter().find(|workspace| workspace.id == *id).cloned()
+    }
+
+    /// The name of the only workspace, for the sign-in page; none while there are none or several.
+    pub fn only_workspace_name(&self) -> Option<String> {
+        let workspaces = self.inner.workspaces.read().unwrap_or_else(PoisonError::into_inner);
+        match workspaces.as_slice() {
+            [only] => Some(only.name.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether anybody has an account. Once somebody has, that stays so; before, the store is asked, since another server
+    /// on the same database may have been set up.
+    pub async fn has_people(&self) -> store::Result<bool> {
+        if self.inner.has_people.load(Ordering::Acquire) {
+            return Ok(true);
+        }
+        if self.inner.store.has_people().await? {
+            self.set_up_done().await?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Notes that the first account exists and forgets the set-up code.
+    pub async fn set_up_done(&self) -> store::Result<()> {
+        let found = self.inner.store.workspaces().await?;
+        *self.inner.workspaces.write().unwrap_or_else(PoisonError::into_inner) = found;
+        *self.inner.set_up_code.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.inner.has_people.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// The set-up code, made at the first call.
+    pub fn set_up_code(&self) -> String {
+        let mut code = self.inner.set_up_code.lock().unwrap_or_else(PoisonError::into_inner);
+        code.get_or_insert_with(|| super::passwords::readable_code(3)).clone()
+    }
+}
+
+impl FromRef<AppState> for LeptosOptions {
+    fn from_ref(state: &AppState) -> Self {
+        state.leptos_options.clone()
+    }
+}
