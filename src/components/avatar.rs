@@ -14,9 +14,9 @@ pub fn Avatar(
     /// For the top bar, lists of people and headings.
     #[prop(optional)]
     large: bool,
-) -> impl IntoView {
+) -> AnyView {
     let class = format!("avatar{}{}", hue(&name), if large { " lg" } else { "" });
-    view! { <span class=class aria-hidden="true">{atelier_domain::name::initials(&name)}</span> }
+    view! { <span class=class aria-hidden="true">{atelier_domain::name::initials(&name)}</span> }.into_any()
 }
 
 /// A person in a list: avatar, name, and one line more.
@@ -34,7 +34,7 @@ pub fn Who(
     /// A short mark behind the name, such as "you".
     #[prop(optional)]
     mark: &'static str,
-) -> impl IntoView {
+) -> AnyView {
     let shown = name.clone();
     let title = match href {
         Some(href) => view! { <a class="name" href=href>{shown}</a> }.into_any(),
@@ -49,6 +49,7 @@ pub fn Who(
             <span class="who-text">{title}{mark}{detail}</span>
         </span>
     }
+    .into_any()
 }
 
 /// The same name has the same colour everywhere and always (FNV-1a, which no release of the compiler changes).

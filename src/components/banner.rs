@@ -15,7 +15,7 @@ pub fn Banner(
     /// What can be done about it.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let actions = children.map(|children| view! { <div class="push">{children()}</div> });
     view! {
         <div class="banner" data-state=tone.state()>
@@ -24,4 +24,5 @@ pub fn Banner(
             {actions}
         </div>
     }
+    .into_any()
 }

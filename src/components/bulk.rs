@@ -30,8 +30,8 @@ pub fn BulkForm(
     action: String,
     /// The table and the bar.
     children: Children,
-) -> impl IntoView {
-    view! { <form class="bulk" method="get" action=action data-bulk="">{children()}</form> }
+) -> AnyView {
+    view! { <form class="bulk" method="get" action=action data-bulk="">{children()}</form> }.into_any()
 }
 
 /// The box in the head of the table that picks all rows. Needs script and is hidden without it.
@@ -40,8 +40,8 @@ pub fn PickAll(
     /// What it picks: "Select all people on this page".
     #[prop(into)]
     label: String,
-) -> impl IntoView {
-    view! { <td class="pick"><input class="needs-script" type="checkbox" aria-label=label data-bulk-all="" autocomplete="off"/></td> }
+) -> AnyView {
+    view! { <td class="pick"><input class="needs-script" type="checkbox" aria-label=label data-bulk-all="" autocomplete="off"/></td> }.into_any()
 }
 
 /// The box of one row.
@@ -53,8 +53,9 @@ pub fn PickCell(
     /// What it picks: "Select Mara Lindqvist".
     #[prop(into)]
     label: String,
-) -> impl IntoView {
+) -> AnyView {
     view! { <td class="pick"><input type="checkbox" name="id" value=id aria-label=label autocomplete="off"/></td> }
+        .into_any()
 }
 
 /// The bar that floats above the list while rows are picked.
@@ -64,7 +65,7 @@ pub fn BulkBar(
     noun: &'static str,
     /// The buttons.
     actions: Vec<BulkAction>,
-) -> impl IntoView {
+) -> AnyView {
     let label = format!("Actions for the selected {noun}");
     let buttons: Vec<_> = actions
         .into_iter()
@@ -91,4 +92,5 @@ pub fn BulkBar(
             <button class="btn ghost icon" type="reset" aria-label="Clear selection"><Icon name="x"/></button>
         </div>
     }
+    .into_any()
 }

@@ -93,7 +93,7 @@ pub fn Button(
     /// The word.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {
         Some(reason) => blocked(class, label, inside, icon.unwrap_or_default(), reason),
@@ -137,7 +137,7 @@ pub fn LinkButton(
     /// The word.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {
         Some(reason) => blocked(class, label, inside, &href, reason),
@@ -187,7 +187,7 @@ pub fn SubmitButton(
     /// The word.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {
         Some(reason) => blocked(

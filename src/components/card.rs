@@ -22,12 +22,12 @@ pub fn Card(
     class: &'static str,
     /// The content.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let note = (!note.is_empty()).then(|| view! { <span class="push note">{note}</span> });
     let action = action.map(|action| view! { <div class="push">{action}</div> });
     let header = (!heading.is_empty()).then(|| view! { <header><h2>{heading}</h2>{note}{action}</header> });
     let class = format!("card {class}");
     let content = children();
     let content = if flush { content } else { view! { <div class="body stack">{content}</div> }.into_any() };
-    view! { <section class=class.trim_end().to_owned()>{header}{content}</section> }
+    view! { <section class=class.trim_end().to_owned()>{header}{content}</section> }.into_any()
 }

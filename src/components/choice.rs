@@ -46,7 +46,7 @@ pub fn Checkbox(
     /// More words.
     #[prop(optional, into)]
     help: String,
-) -> impl IntoView {
+) -> AnyView {
     let help = (!help.is_empty()).then(|| view! { <span class="help">{help}</span> });
     view! {
         <label class="check">
@@ -54,6 +54,7 @@ pub fn Checkbox(
             <span>{label}{help}</span>
         </label>
     }
+    .into_any()
 }
 
 /// A group of choices with explanations, such as roles.
@@ -74,7 +75,10 @@ pub fn ChoiceList(
     /// What helps to choose.
     #[prop(optional, into)]
     help: String,
-) -> impl IntoView {
+    /// Whether the legend is only for assistive technology, since a heading above says the same.
+    #[prop(optional)]
+    legend_hidden: bool,
+) -> AnyView {
     let input = match kind {
         ChoiceKind::One => "radio",
         ChoiceKind::Many => "checkbox",
@@ -110,12 +114,13 @@ pub fn ChoiceList(
         .collect();
     view! {
         <fieldset class="field choices" aria-describedby=described>
-            <legend class="label">{legend}</legend>
+            <legend class=if legend_hidden { "sr" } else { "label" }>{legend}</legend>
             {help}
             {choices}
             {problem}
         </fieldset>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub fn CodeBlock(
     /// What it is, for the bar above it and for assistive technology: "Command line".
     #[prop(into)]
     label: String,
-) -> impl IntoView {
+) -> AnyView {
     let copied = text.clone();
     let name = label.clone();
     view! {
@@ -28,4 +28,5 @@ pub fn CodeBlock(
             <pre tabindex="0" role="region" aria-label=name><code>{text}</code></pre>
         </div>
     }
+    .into_any()
 }

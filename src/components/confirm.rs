@@ -64,7 +64,7 @@ pub fn ConfirmCard(
     /// More fields.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let text = (!text.is_empty()).then(|| view! { <p class="muted">{text}</p> });
     let rows: Vec<_> = rows
         .into_iter()
@@ -105,4 +105,5 @@ pub fn ConfirmCard(
             </PostForm>
         </section>
     }
+    .into_any()
 }

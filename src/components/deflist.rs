@@ -7,8 +7,8 @@ use leptos::prelude::*;
 pub fn DefList(
     /// The facts.
     children: Children,
-) -> impl IntoView {
-    view! { <dl class="kv">{children()}</dl> }
+) -> AnyView {
+    view! { <dl class="kv">{children()}</dl> }.into_any()
 }
 
 /// One fact.
@@ -19,6 +19,6 @@ pub fn Def(
     term: String,
     /// What it is.
     children: Children,
-) -> impl IntoView {
-    view! { <dt>{term}</dt><dd>{children()}</dd> }
+) -> AnyView {
+    view! { <dt>{term}</dt><dd>{children()}</dd> }.into_any()
 }

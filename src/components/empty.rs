@@ -22,10 +22,10 @@ pub fn EmptyState(
     /// The first step.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let art = art.then(|| view! { <svg class="art" viewBox="0 0 240 128" aria-hidden="true" inner_html=BENCH></svg> });
     let steps = children.map(|children| view! { <div class="steps-out">{children()}</div> });
-    view! { <section class="blank">{art}<h2>{heading}</h2><p>{text}</p>{steps}</section> }
+    view! { <section class="blank">{art}<h2>{heading}</h2><p>{text}</p>{steps}</section> }.into_any()
 }
 
 /// A way on from an empty or a wrong page: a link with an explanation.
@@ -42,7 +42,7 @@ pub fn WayOut(
     /// What one finds there.
     #[prop(into)]
     help: String,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <a class="choice link" href=href>
             <Icon name=icon class="i-l"/>
@@ -50,4 +50,5 @@ pub fn WayOut(
             <span class="help">{help}</span>
         </a>
     }
+    .into_any()
 }

@@ -24,7 +24,7 @@ impl Frame {
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    fn around(self, control: AnyView) -> impl IntoView {
+    fn around(self, control: AnyView) -> AnyView {
         let mark = self.optional.then(|| view! { <span class="opt">"optional"</span> });
         let problem_id = format!("{}-problem", self.id);
         let problem = self.problem.map(|problem| {
@@ -40,6 +40,7 @@ impl Frame {
                 {help}
             </div>
         }
+        .into_any()
     }
 }
 
@@ -100,7 +101,7 @@ pub fn Field(
     /// The id, where two forms of a page have a field of the same name.
     #[prop(optional, into)]
     id: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     let frame = Frame { id: id_of(id, name), label: label.clone(), optional: !required && !readonly, help, problem };
     let value = if kind == "password" { String::new() } else { value };
     let class = if large { "input lg" } else { "input" };
@@ -153,7 +154,7 @@ pub fn SelectField(
     /// The id, where two forms of a page have a field of the same name.
     #[prop(optional, into)]
     id: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     let frame = Frame { id: id_of(id, name), label, optional: false, help, problem };
     let class = if large { "select lg" } else { "select" };
     let options: Vec<_> = options
@@ -206,7 +207,7 @@ pub fn TextField(
     /// The id, where two forms of a page have a field of the same name.
     #[prop(optional, into)]
     id: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     let frame = Frame { id: id_of(id, name), label, optional: !required, help, problem };
     let control = view! {
         <textarea

@@ -48,7 +48,7 @@ pub fn FilterBar(
     /// More of the form, such as a select.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let typed = query.get("q").to_owned();
     let clear = (!typed.is_empty()).then(|| {
         let url = query.clone().from_the_start().with("q", "").url();
@@ -84,6 +84,7 @@ pub fn FilterBar(
             {views}
         </div>
     }
+    .into_any()
 }
 
 /// A number with its thousands set apart: `1,003`.

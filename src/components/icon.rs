@@ -21,7 +21,7 @@ pub fn Icon(
     /// What it means where no word stands beside it; without it the icon is hidden from assistive technology.
     #[prop(optional, into)]
     label: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     drawing(if class.is_empty() { "i".to_owned() } else { format!("i {class}") }, name, label)
 }
 
@@ -33,7 +33,7 @@ pub fn Glyph(
     /// What it means where no word stands beside it.
     #[prop(optional, into)]
     label: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     drawing("glyph".to_owned(), &format!("g-{name}"), label)
 }
 
@@ -43,7 +43,7 @@ pub fn Mark(
     /// The class that sizes it.
     #[prop(default = "mark")]
     class: &'static str,
-) -> impl IntoView {
+) -> AnyView {
     drawing(class.to_owned(), "mark", None)
 }
 

@@ -15,7 +15,7 @@ pub fn Meter(
     /// The same in words with units: "24 of 48 cores".
     #[prop(into)]
     text: String,
-) -> impl IntoView {
+) -> AnyView {
     let said = text.clone();
     let name = label.clone();
     view! {
@@ -29,4 +29,5 @@ pub fn Meter(
             </meter>
         </div>
     }
+    .into_any()
 }

@@ -124,7 +124,7 @@ pub fn Nav(
     viewer: Viewer,
     /// The part that the page belongs to.
     current: NavItem,
-) -> impl IntoView {
+) -> AnyView {
     let slug = viewer.workspace.slug.clone();
     let groups: Vec<_> = NAV
         .iter()
@@ -151,7 +151,7 @@ pub fn Nav(
             view! { {group.heading.map(|heading| view! { <h2>{heading}</h2> })}<ul class="items">{entries}</ul> }
         })
         .collect();
-    let (word, collapsed) = if viewer.nav_collapsed { ("Expand", "false") } else { ("Collapse", "true") };
+    let (word, collapsed) = if viewer.nav_collapsed { ("Expand", "off") } else { ("Collapse", "on") };
     let label = format!("{word} the navigation");
     view! {
         <nav class="nav" aria-label="Main">
@@ -165,6 +165,7 @@ pub fn Nav(
             </div>
         </nav>
     }
+    .into_any()
 }
 
 /// The bar on phones: at most five places that a thumb reaches.
@@ -174,7 +175,7 @@ pub fn TabBar(
     viewer: Viewer,
     /// The part that the page belongs to.
     current: NavItem,
-) -> impl IntoView {
+) -> AnyView {
     let slug = viewer.workspace.slug.clone();
     let entries: Vec<_> = NAV
         .iter()
@@ -192,6 +193,7 @@ pub fn TabBar(
             <a href=paths::PROFILE aria-current=profile><Icon name="user"/>"Profile"</a>
         </nav>
     }
+    .into_any()
 }
 
 #[cfg(test)]

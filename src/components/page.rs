@@ -42,7 +42,7 @@ pub fn Page(
     actions: Option<AnyView>,
     /// The content.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let title = format!("{} · Atelier", title.unwrap_or_else(|| heading.clone()));
     let here = heading.clone();
     let crumbs = (!crumbs.is_empty()).then(|| {
@@ -67,4 +67,5 @@ pub fn Page(
             {children()}
         </div>
     }
+    .into_any()
 }

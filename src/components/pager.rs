@@ -14,7 +14,7 @@ pub fn Pager(
     /// The page after.
     #[prop(optional_no_strip)]
     next: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     let way = |word: &'static str, url: Option<String>, rel: &'static str| match url {
         Some(url) => view! { <a class="btn sm" href=url rel=rel>{word}</a> }.into_any(),
         None => view! { <a class="btn sm" role="link" aria-disabled="true">{word}</a> }.into_any(),
@@ -26,5 +26,5 @@ pub fn Pager(
             </nav>
         }
     });
-    view! { <div class="table-foot"><span>{text}</span>{ways}</div> }
+    view! { <div class="table-foot"><span>{text}</span>{ways}</div> }.into_any()
 }

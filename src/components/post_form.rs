@@ -23,7 +23,7 @@ pub fn PostForm(
     class: &'static str,
     /// The fields and the button.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let refusal = state.refusal().map(|reason| {
         view! { <Why tone=Tone::Failed title="This did not work; nothing was changed" text=reason alert=true/> }
     });
@@ -36,6 +36,7 @@ pub fn PostForm(
             {children()}
         </form>
     }
+    .into_any()
 }
 
 #[cfg(test)]

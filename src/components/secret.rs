@@ -10,7 +10,7 @@ use crate::form::OneTimeSecret;
 pub fn SecretOnce(
     /// The secret and what it is called.
     secret: OneTimeSecret,
-) -> impl IntoView {
+) -> AnyView {
     let OneTimeSecret { label, value } = secret;
     let heading = label.clone();
     view! {
@@ -19,6 +19,7 @@ pub fn SecretOnce(
             <p>"Shown only now: Atelier keeps no copy that can be read. Hand it over before you leave this page."</p>
         </section>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub fn Shell(
     topics: Vec<Topic>,
     /// The page.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let Flash { toast, secret, .. } = flash.unwrap_or_default();
     let folded = viewer.nav_collapsed.then_some("collapsed");
     view! {
@@ -41,6 +41,7 @@ pub fn Shell(
         </div>
         <Overlay toast=toast/>
     }
+    .into_any()
 }
 
 /// What both frames have at their end: the toast, the region that is read out, and the browser's half.
@@ -48,10 +49,11 @@ pub fn Shell(
 pub(super) fn Overlay(
     /// The good news, if there is any.
     toast: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <div class="toasts" role="status">{toast.map(|text| view! { <Toast text=text/> })}</div>
         <div class="sr" id="announcer" aria-live="polite"></div>
         <Enhance/>
     }
+    .into_any()
 }

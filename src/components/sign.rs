@@ -27,7 +27,7 @@ pub fn BareShell(
     note: String,
     /// The form.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let Flash { toast, secret, .. } = flash.unwrap_or_default();
     let title = format!("{heading} · Atelier");
     let sub = (!sub.is_empty()).then(|| view! { <p class="muted">{sub}</p> });
@@ -56,4 +56,5 @@ pub fn BareShell(
         </div>
         <Overlay toast=toast/>
     }
+    .into_any()
 }

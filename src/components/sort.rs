@@ -38,13 +38,13 @@ pub fn SortHeader(
     /// More classes, such as `right` or `c-owner`.
     #[prop(optional, into)]
     class: Option<&'static str>,
-) -> impl IntoView {
+) -> AnyView {
     let is_current = sort.key == key;
     let next = if is_current { !sort.descending } else { descending_first };
     let url = query.from_the_start().with("sort", key).with("dir", if next { "desc" } else { "" }).url();
     let order = is_current.then_some(if sort.descending { "descending" } else { "ascending" });
     let arrow = is_current.then(|| view! { <Icon name="down" class=if sort.descending { "i-s" } else { "i-s up" }/> });
-    view! { <th scope="col" class=class aria-sort=order><a href=url>{label}{arrow}</a></th> }
+    view! { <th scope="col" class=class aria-sort=order><a href=url>{label}{arrow}</a></th> }.into_any()
 }
 
 #[cfg(test)]

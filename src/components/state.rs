@@ -66,11 +66,11 @@ pub fn StateTag(
     /// Why it is so, in small type under the word.
     #[prop(optional, into)]
     reason: String,
-) -> impl IntoView {
+) -> AnyView {
     let (word, glyph, colour) = state.row();
     let class = if pill { "state pill" } else { "state" };
     let reason = (!reason.is_empty()).then(|| view! { <span class="l2">{reason}</span> });
-    view! { <span class=class data-state=colour><Glyph name=glyph/>{word}</span>{reason} }
+    view! { <span class=class data-state=colour><Glyph name=glyph/>{word}</span>{reason} }.into_any()
 }
 
 #[cfg(test)]

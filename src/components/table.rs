@@ -18,7 +18,7 @@ pub fn TableWrap(
     announce: Option<&'static str>,
     /// The table and, under it, a [`super::Pager`].
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let is_region = scrolls.is_some();
     view! {
         <div
@@ -29,4 +29,5 @@ pub fn TableWrap(
             {children()}
         </div>
     }
+    .into_any()
 }

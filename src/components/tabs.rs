@@ -23,7 +23,7 @@ pub fn Tabs(
     label: String,
     /// The tabs.
     tabs: Vec<Tab>,
-) -> impl IntoView {
+) -> AnyView {
     let tabs: Vec<_> = tabs
         .into_iter()
         .map(|tab| {
@@ -32,5 +32,5 @@ pub fn Tabs(
             view! { <a href=tab.href aria-current=current>{tab.label}{count}</a> }
         })
         .collect();
-    view! { <nav class="tabs" aria-label=label>{tabs}</nav> }
+    view! { <nav class="tabs" aria-label=label>{tabs}</nav> }.into_any()
 }

@@ -18,9 +18,9 @@ pub fn Time(
     /// Day and clock instead of "2 min ago": for what must be told apart to the minute.
     #[prop(optional)]
     absolute: bool,
-) -> impl IntoView {
+) -> AnyView {
     let said = if absolute { clock::date_and_time(at, &zone) } else { clock::relative(at, now, &zone) };
-    view! { <time datetime=clock::rfc3339(at) title=clock::exact(at, &zone)>{said}</time> }
+    view! { <time datetime=clock::rfc3339(at) title=clock::exact(at, &zone)>{said}</time> }.into_any()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub fn Toast(
     /// A whole sentence.
     #[prop(into)]
     text: String,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <div class="toast" data-state="succeeded">
             <Glyph name="succeeded"/>
@@ -19,4 +19,5 @@ pub fn Toast(
             <a class="btn ghost icon sm" href="" aria-label="Dismiss" data-dismiss=""><super::Icon name="x"/></a>
         </div>
     }
+    .into_any()
 }

@@ -16,7 +16,7 @@ pub fn TopBar(
     viewer: Viewer,
     /// What the page watches.
     topics: Vec<Topic>,
-) -> impl IntoView {
+) -> AnyView {
     let slug = viewer.workspace.slug.clone();
     let topics = topics.into_iter().map(Topic::key).collect::<Vec<_>>().join(",");
     let unread =
@@ -51,6 +51,7 @@ pub fn TopBar(
             <UserMenu viewer=viewer/>
         </header>
     }
+    .into_any()
 }
 
 /// The letter of a workspace.
@@ -58,9 +59,9 @@ pub fn TopBar(
 fn Badge(
     /// The workspace.
     workspace: WorkspaceView,
-) -> impl IntoView {
+) -> AnyView {
     let letter: String = workspace.name.chars().take(1).flat_map(char::to_uppercase).collect();
-    view! { <span class="ws" aria-hidden="true">{letter}</span> }
+    view! { <span class="ws" aria-hidden="true">{letter}</span> }.into_any()
 }
 
 /// The workspaces that one belongs to.
@@ -68,7 +69,7 @@ fn Badge(
 fn WorkspaceMenu(
     /// The workspace of the page.
     workspace: WorkspaceView,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <div class="menu start" id="m-ws" popover="auto">
             <h3>"Workspaces"</h3>
@@ -79,6 +80,7 @@ fn WorkspaceMenu(
             </a>
         </div>
     }
+    .into_any()
 }
 
 /// What others did to this person lately.
@@ -86,7 +88,7 @@ fn WorkspaceMenu(
 fn BellMenu(
     /// Who looks.
     viewer: Viewer,
-) -> impl IntoView {
+) -> AnyView {
     let (now, zone) = (viewer.now, viewer.time_zone);
     let list = if viewer.notices.is_empty() {
         view! { <p class="nothing">"Nothing yet. When somebody changes your account or your roles, it is said here."</p> }.into_any()
@@ -114,6 +116,7 @@ fn BellMenu(
         }
     });
     view! { <div class="menu bell-menu" id="m-bell" popover="auto"><h3>"Notifications"</h3>{list}{read}</div> }
+        .into_any()
 }
 
 /// The account: who one is, how it looks, the way out.
@@ -121,7 +124,7 @@ fn BellMenu(
 fn UserMenu(
     /// Who looks.
     viewer: Viewer,
-) -> impl IntoView {
+) -> AnyView {
     let roles = match viewer.role_labels().as_slice() {
         [] => "no role here".to_owned(),
         labels => atelier_domain::text::and_list(labels),
@@ -152,4 +155,5 @@ fn UserMenu(
             </form>
         </div>
     }
+    .into_any()
 }

@@ -65,7 +65,7 @@ pub fn Why(
     /// The ways out: buttons or links.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let text = (!text.is_empty()).then(|| view! { <p>{text}</p> });
     let code = (!code.is_empty()).then(|| view! { <p class="code mono">{code}</p> });
     let fix = children.map(|children| view! { <div class="fix">{children()}</div> });
@@ -75,4 +75,5 @@ pub fn Why(
             <div><h2>{title}</h2>{text}{code}{fix}</div>
         </div>
     }
+    .into_any()
 }

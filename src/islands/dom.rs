@@ -4,7 +4,9 @@ use leptos::prelude::document;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Document, DomParser, Element, Event, EventTarget, Headers, HtmlElement, Node, RequestInit, Response, SupportedType};
+use web_sys::{
+    Document, DomParser, Element, Event, EventTarget, Headers, HtmlElement, Node, RequestInit, Response, SupportedType,
+};
 
 /// Listens for as long as the page lives; nothing in the islands ever stops listening.
 pub fn listen<E: JsCast>(target: &EventTarget, kind: &str, mut handler: impl FnMut(E) + 'static) {

@@ -66,8 +66,8 @@ pub fn SetUpPage() -> impl IntoView {
             </PostForm>
             <details class="more">
                 <summary>"Where is the set-up code?"</summary>
-                <p>"In the terminal where the server runs, or in its log, in the line that begins with “Set-up code”. With systemd:"</p>
-                <CodeBlock label="Command line" text="journalctl -u atelier | grep 'Set-up code'"/>
+                <p>"In the terminal where the server runs, or in its log, in the line that says “nobody has an account yet”. With systemd:"</p>
+                <CodeBlock label="Command line" text="journalctl -u atelier | grep 'set-up code'"/>
                 <p>"A restart prints a new one."</p>
             </details>
         </BareShell>

@@ -13,11 +13,8 @@ use crate::components::{Card, EmptyState, FilterBar, LinkButton, NavItem, Page, 
 /// What happened, who did it, and why.
 #[component]
 pub fn ActivityPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Activity,
-        needs: Some((Action::HistoryRead, Whose::Own)),
-        topics: &[Topic::History],
-    };
+    let place =
+        Place { nav: NavItem::Activity, needs: Some((Action::HistoryRead, Whose::Own)), topics: &[Topic::History] };
     studio(place, |visit| {
         let query = Query::here();
         let wanted = HistoryQuery { q: query.get("q").to_owned(), after: query.get("after").to_owned() };
@@ -29,7 +26,8 @@ pub fn ActivityPage() -> impl IntoView {
 fn activity(visit: &Visit, query: Query, history: HistoryPage) -> AnyView {
     let own_only = history.own_only.then(|| {
         let whole: Vec<&str> = Action::HistoryRead.granted_by(Whose::Others).iter().map(|role| role.label()).collect();
-        let text = format!("You see what you did and what was done to you. The roles {} see everything.", and_list(&whole));
+        let text =
+            format!("You see what you did and what was done to you. The roles {} see everything.", and_list(&whole));
         view! { <Why tone=Tone::Neutral title="Only what concerns you" text=text/> }
     });
     let first = query.clone().from_the_start();
@@ -45,7 +43,8 @@ fn activity(visit: &Visit, query: Query, history: HistoryPage) -> AnyView {
         nothing(&query)
     } else {
         let list = events::by_day(history.rows, &visit.viewer);
-        view! { <Card flush=true><div class="body days">{list}</div><Pager text=text back=back next=next/></Card> }.into_any()
+        view! { <Card flush=true><div class="body days">{list}</div><Pager text=text back=back next=next/></Card> }
+            .into_any()
     };
     view! {
         <Page

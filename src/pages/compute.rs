@@ -72,8 +72,7 @@ static KINDS: [Kind; 4] = [
     },
 ];
 
-const PLACE: Place =
-    Place { nav: NavItem::Compute, needs: Some((Action::InstanceRead, Whose::Others)), topics: &[] };
+const PLACE: Place = Place { nav: NavItem::Compute, needs: Some((Action::InstanceRead, Whose::Others)), topics: &[] };
 
 /// The address without a tab leads to the first.
 #[component]

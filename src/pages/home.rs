@@ -38,11 +38,7 @@ fn home(visit: &Visit, people: &PeoplePage, history: HistoryPage) -> AnyView {
     let viewer = &visit.viewer;
     let first_name = viewer.name.split_whitespace().next().unwrap_or_default();
     let greeting = format!("{}, {first_name}", clock::greeting(viewer.now, &viewer.time_zone));
-    let sub = format!(
-        "{} has {} and no compute yet.",
-        viewer.workspace.name,
-        counted(people.everyone, "person", "people")
-    );
+    let sub = format!("{} is set up and has no compute yet.", viewer.workspace.name);
     let add = viewer.may(Action::MemberWrite).is_ok().then(|| {
         view! { <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus">"Add person"</LinkButton> }
             .into_any()
@@ -94,8 +90,11 @@ fn figures(viewer: &Viewer, people: &PeoplePage) -> AnyView {
 fn first_steps(visit: &Visit, people: &PeoplePage) -> AnyView {
     let slug = visit.slug();
     let team = match people.everyone {
-        0 | 1 => "You are alone here so far. They get a temporary password and choose their own at the first sign-in.".to_owned(),
-        many => format!("{} are here. See who has signed in, and change their roles.", counted(many, "person", "people")),
+        0 | 1 => "You are alone here so far. They get a temporary password and choose their own at the first sign-in."
+            .to_owned(),
+        many => {
+            format!("{} are here. See who has signed in, and change their roles.", counted(many, "person", "people"))
+        }
     };
     let (team_href, team_label) = match people.everyone {
         0 | 1 => (paths::new_person(slug), "Add the people you work with"),

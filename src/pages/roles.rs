@@ -13,11 +13,8 @@ use crate::paths;
 /// What each role may do.
 #[component]
 pub fn RolesPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Roles,
-        needs: Some((Action::MemberRead, Whose::Others)),
-        topics: &[Topic::People],
-    };
+    let place =
+        Place { nav: NavItem::Roles, needs: Some((Action::MemberRead, Whose::Others)), topics: &[Topic::People] };
     studio(place, |visit| load(visit.viewer.clone(), role_counts(), move |counts| roles(&visit, &counts)))
 }
 
@@ -27,7 +24,8 @@ fn roles(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
          roles and have the sum of their rights.",
         visit.viewer.workspace.name
     );
-    let people = view! { <LinkButton href=paths::people(visit.slug()) icon="users">"People and their roles"</LinkButton> };
+    let people =
+        view! { <LinkButton href=paths::people(visit.slug()) icon="users">"People and their roles"</LinkButton> };
     let (matrix, summaries) = (matrix(visit, counts), summaries(visit, counts));
     view! {
         <Page heading="Roles" sub=sub actions=people.into_any()>

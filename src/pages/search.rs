@@ -50,7 +50,10 @@ fn hit(hit: Hit) -> impl IntoView {
 
 fn nothing(typed: &str) -> AnyView {
     let (heading, text) = if typed.is_empty() {
-        ("What are you looking for?".to_owned(), "Type part of a name, an e-mail address or the name of a page. Ctrl+K brings you to the search from anywhere.")
+        (
+            "What are you looking for?".to_owned(),
+            "Type part of a name, an e-mail address or the name of a page. Ctrl+K brings you to the search from anywhere.",
+        )
     } else {
         (
             format!("Nothing found for “{typed}”"),

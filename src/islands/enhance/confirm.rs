@@ -7,7 +7,10 @@
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{Element, Event, FormData, HtmlAnchorElement, HtmlDialogElement, HtmlFormElement, MouseEvent, SubmitEvent, UrlSearchParams};
+use web_sys::{
+    Element, Event, FormData, HtmlAnchorElement, HtmlDialogElement, HtmlFormElement, MouseEvent, SubmitEvent,
+    UrlSearchParams,
+};
 
 use crate::islands::dom::{self, closest, listen};
 
@@ -17,7 +20,8 @@ pub fn install() {
             event.prevent_default();
             return;
         }
-        let is_plain = event.button() == 0 && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key());
+        let is_plain =
+            event.button() == 0 && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key());
         let Some(link) = closest(&event, "a[data-confirm]").filter(|_| is_plain) else { return };
         let Some(href) = link.dyn_ref::<HtmlAnchorElement>().map(HtmlAnchorElement::href) else { return };
         event.prevent_default();
@@ -38,7 +42,8 @@ pub fn install() {
 
 /// Closes the dialog around an element; false if there is none, as on the page of its own.
 fn close_around(element: &Element) -> bool {
-    let dialog = element.closest("dialog").ok().flatten().and_then(|dialog| dialog.dyn_into::<HtmlDialogElement>().ok());
+    let dialog =
+        element.closest("dialog").ok().flatten().and_then(|dialog| dialog.dyn_into::<HtmlDialogElement>().ok());
     dialog.map(|dialog| dialog.close()).is_some()
 }
 

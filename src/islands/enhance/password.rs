@@ -62,7 +62,7 @@ fn line_under(input: &HtmlInputElement) -> Option<Element> {
     let id = [input.id().as_str(), "-problem"].concat();
     line.set_id(&id);
     let _ = line.set_attribute("aria-live", "polite");
-    field.append_child(&line).ok()?;
+    input.after_with_node_1(&line).ok()?;
     let described = input.get_attribute("aria-describedby").unwrap_or_default();
     let _ = input.set_attribute("aria-describedby", [described.as_str(), " ", id.as_str()].concat().trim());
     Some(line)

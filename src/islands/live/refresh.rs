@@ -89,7 +89,9 @@ impl Refresher {
             }
         }
         // A row that moved has lost the focus on its way.
-        if let Some(focused) = focused.filter(|focused| focused.is_connected() && document().active_element().as_ref() != Some(focused)) {
+        if let Some(focused) =
+            focused.filter(|focused| focused.is_connected() && document().active_element().as_ref() != Some(focused))
+        {
             focus(&focused);
         }
         document().dispatch_event(&Event::new("atelier:refreshed")?)?;

@@ -10,8 +10,8 @@ use super::row::{Hands, row};
 use super::verbs;
 use crate::api::people::{self, PeopleQuery, PeopleSort, list_people};
 use crate::components::{
-    Banner, BulkAction, BulkBar, BulkForm, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, Page, Pager, PickAll,
-    Query, QuickFilter, Sort, SortHeader, TableWrap, Tone,
+    Banner, BulkAction, BulkBar, BulkForm, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, Page, Pager,
+    PickAll, Query, QuickFilter, Sort, SortHeader, TableWrap, Tone,
 };
 use crate::pages::frame::{Place, Visit, load, studio};
 use crate::paths;
@@ -19,11 +19,8 @@ use crate::paths;
 /// Everybody in the workspace, as the address filters and sorts them.
 #[component]
 pub fn PeoplePage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::People,
-        needs: Some((Action::MemberRead, Whose::Others)),
-        topics: &[Topic::People],
-    };
+    let place =
+        Place { nav: NavItem::People, needs: Some((Action::MemberRead, Whose::Others)), topics: &[Topic::People] };
     studio(place, |visit| {
         let query = Query::here();
         let wanted = wanted(&query);
@@ -57,9 +54,8 @@ fn list(visit: &Visit, query: Query, sort: Sort, page: people::PeoplePage) -> An
     // The question may have been asked here, in a dialog; its answer comes back here too.
     let refused = visit.form("change_accounts").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
     let hands = if refusal.is_none() { Hands::On } else { Hands::Off };
-    let sub = format!("{} in {}.", counted(page.everyone, "person", "people"), viewer.workspace.name);
-    let content =
-        if page.rows.is_empty() { nobody(&query) } else { table(visit, &query, sort, page, hands) };
+    let sub = format!("Who has an account in {}, and what they may do.", viewer.workspace.name);
+    let content = if page.rows.is_empty() { nobody(&query) } else { table(visit, &query, sort, page, hands) };
     let filters = filters(&query);
     view! {
         <Page heading="People" sub=sub actions=add.into_any()>
@@ -167,7 +163,8 @@ fn bulk_actions(slug: &str) -> Vec<BulkAction> {
 
 fn nobody(query: &Query) -> AnyView {
     let typed = query.get("q");
-    let heading = if typed.is_empty() { "No one fits this filter".to_owned() } else { format!("No one matches “{typed}”") };
+    let heading =
+        if typed.is_empty() { "No one fits this filter".to_owned() } else { format!("No one matches “{typed}”") };
     let clear = query.path().to_owned();
     view! {
         <EmptyState art=false heading=heading text="Names and e-mail addresses are searched, within the chosen role and state.">

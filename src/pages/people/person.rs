@@ -70,8 +70,7 @@ fn actions(visit: &Visit, detail: &PersonDetail, refusal: Option<&String>) -> An
             let because = refusal.cloned().or_else(|| answer.as_ref().err().map(ToString::to_string));
             let look = match verb {
                 AccountVerb::Disable => Look::DangerQuiet,
-                AccountVerb::Enable => Look::Primary,
-                AccountVerb::ResetPassword => Look::Plain,
+                AccountVerb::Enable | AccountVerb::ResetPassword => Look::Plain,
             };
             let href = verbs::question(visit.slug(), verb, detail.row.id.as_str());
             view! {
@@ -96,7 +95,7 @@ fn roles(visit: &Visit, detail: &PersonDetail, refusal: Option<String>) -> AnyVi
     });
     let (user, held) = (detail.row.id.to_string(), detail.row.roles.clone());
     view! {
-        <Card heading="Roles">
+        <Card>
             <PostForm function="set_roles" state=state.clone() hidden=vec![("user", user)]>
                 <RoleChoices state=state.clone() held=held fixed_because=refusal.clone()/>
                 {why}
