@@ -1,11 +1,20 @@
 // What every browser test starts from: `import { expect, test } from '../fixtures.ts'`.
 
 import { AxeBuilder } from '@axe-core/playwright';
-import { test as base, expect, type Browser, type BrowserContextOptions, type Cookie, type Page } from '@playwright/test';
+import {
+  test as base,
+  expect,
+  type Browser,
+  type BrowserContext,
+  type Locator,
+  type Page,
+  type Response,
+} from '@playwright/test';
 
-import { admin, type Account } from './server.ts';
+import { Office, unique, type Person, type Role, type Wanted } from './office.ts';
+import { Server, admin, baseURL, type Account } from './server.ts';
 
-export { admin, expect, type Account };
+export { admin, expect, unique, type Account, type Person, type Role };
 
 interface Options {
   /** Console errors that a test is about, such as the one Chromium prints for a page with status 404. */
@@ -13,82 +22,201 @@ interface Options {
 }
 
 interface Fixtures {
-  /** Fails the test when any of its pages prints an error or throws; always on. */
-  noConsoleErrors: void;
-  /** Fails when axe finds anything on the page as it is now. */
-  expectAccessible: (page: Page) => Promise<void>;
+  /** Fails the test when any of its pages prints an error or throws; always on. Watches one more browser context. */
+  watch: (context: BrowserContext) => void;
+  /** Opens an address and, where there is script, waits until it is ready. */
+  visit: (path: string, page?: Page) => Promise<Response | null>;
+  /** Waits until the page's script is ready; at once where there is none. */
+  ready: (page?: Page) => Promise<void>;
+  /** Fails when axe finds anything on the page as it is now, in light and dark, on a desk and on a phone. */
+  expectAccessible: (page?: Page) => Promise<void>;
   /** Signs the test's page in and returns it. */
   signedInAs: (account: Account) => Promise<Page>;
+  /** Opens a browser of its own in which `account` is signed in, or nobody. */
+  another: (account?: Account) => Promise<Page>;
+  /** Adds somebody whom no other test knows. */
+  newPerson: (wanted?: Wanted) => Promise<Person>;
 }
 
 interface WorkerFixtures {
-  /** The cookies of accounts that signed in before, by e-mail: passwords are slow to check, on purpose. */
-  sessions: Map<string, Cookie[]>;
+  /** Makes people on the server that the tests share. */
+  office: Office;
+  /** Somebody with one role, for tests that only look. */
+  somebody: (role: Role) => Promise<Person>;
 }
 
 export const test = base.extend<Options & Fixtures, WorkerFixtures>({
   allowedConsoleErrors: [[], { option: true }],
 
-  noConsoleErrors: [
+  watch: [
     async ({ context, allowedConsoleErrors }, use) => {
       const errors: string[] = [];
-      context.on('console', (message) => {
-        if (message.type() === 'error') errors.push(`${message.text()} (${message.location().url})`);
-      });
-      context.on('weberror', (error) => errors.push(String(error.error().stack ?? error.error())));
-      await use();
+      const watch = (watched: BrowserContext) => {
+        watched.on('console', (message) => {
+          if (message.type() === 'error') errors.push(`${message.text()} (${message.location().url})`);
+        });
+        watched.on('weberror', (error) => errors.push(String(error.error().stack ?? error.error())));
+      };
+      watch(context);
+      await use(watch);
       const unexpected = errors.filter((error) => !allowedConsoleErrors.some((allowed) => allowed.test(error)));
       expect(unexpected, 'errors in the browser console').toEqual([]);
     },
     { auto: true },
   ],
 
-  expectAccessible: async ({ browser, javaScriptEnabled, colorScheme }, use) => {
-    await use(async (page) => {
-      const twin = javaScriptEnabled ? undefined : await scriptableTwin(page, browser, { colorScheme });
-      const { violations } = await new AxeBuilder({ page: twin ?? page }).analyze();
+  visit: async ({ page: own, ready }, use) => {
+    await use(async (path, page = own) => {
+      const response = await page.goto(path);
+      await ready(page);
+      return response;
+    });
+  },
+
+  ready: async ({ page: own, javaScriptEnabled }, use) => {
+    await use(async (page = own) => {
+      if (javaScriptEnabled) await expect(page.locator('html[data-hydrated]')).toBeAttached();
+    });
+  },
+
+  expectAccessible: async ({ page: own, browser, javaScriptEnabled }, use) => {
+    await use(async (page = own) => {
+      const twin = javaScriptEnabled ? undefined : await scriptableTwin(page, browser);
+      const findings: string[] = [];
+      const size = page.viewportSize();
+      for (const width of [1440, 390]) {
+        await (twin ?? page).setViewportSize({ width, height: 900 });
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await (twin ?? page).emulateMedia({ colorScheme });
+          findings.push(...(await axe(twin ?? page)).map((found) => `${width} px, ${colorScheme}: ${found}`));
+        }
+      }
       await twin?.context().close();
-      const findings = violations.flatMap(({ id, help, nodes }) =>
-        nodes.map(({ target, failureSummary }) => `${id}: ${help} at ${target.join(' ')}\n${failureSummary ?? ''}`),
-      );
+      await page.emulateMedia({ colorScheme: null });
+      if (size) await page.setViewportSize(size);
       expect(findings, `accessibility of ${page.url()}`).toEqual([]);
     });
   },
 
-  sessions: [async ({}, use) => use(new Map()), { scope: 'worker' }],
-
-  signedInAs: async ({ page, context, sessions }, use) => {
+  signedInAs: async ({ page, context, office }, use) => {
     await use(async (account) => {
-      const cookies = sessions.get(account.email);
-      if (cookies) {
-        await context.addCookies(cookies);
-        return page;
-      }
-      await signIn(page, account);
-      sessions.set(account.email, await context.cookies());
+      await context.addCookies(await office.session(account));
       return page;
     });
   },
+
+  another: async ({ browser, office, watch }, use) => {
+    const opened: BrowserContext[] = [];
+    await use(async (account) => {
+      const context = await browser.newContext();
+      opened.push(context);
+      watch(context);
+      if (account) await context.addCookies(await office.session(account));
+      return context.newPage();
+    });
+    for (const context of opened) await context.close();
+  },
+
+  newPerson: async ({ office }, use) => use((wanted) => office.add(wanted)),
+
+  office: [
+    async ({ playwright }, use) => {
+      const office = await Office.open(playwright, baseURL, admin);
+      await use(office);
+      await office.close();
+    },
+    { scope: 'worker' },
+  ],
+
+  somebody: [
+    async ({ office }, use) => {
+      const known = new Map<Role, Promise<Person>>();
+      await use((role) => {
+        const person = known.get(role) ?? office.add({ roles: [role] });
+        known.set(role, person);
+        return person;
+      });
+    },
+    { scope: 'worker' },
+  ],
+});
+
+/** Tests with a server of their own, which nobody has set up. Paths are on that server. */
+export const testOnFreshServer = test.extend<{ server: Server }>({
+  server: async ({}, use) => {
+    const server = await Server.start('empty');
+    await use(server);
+    await server.remove();
+  },
+  baseURL: async ({ server }, use) => use(server.url),
+});
+
+/** Tests with a server of their own on which `admin` is the only person. Paths and people are on that server. */
+export const testOnOwnServer = test.extend<{ server: Server; ownOffice: Office }>({
+  server: async ({}, use) => {
+    const server = await Server.start('with-admin');
+    await use(server);
+    await server.remove();
+  },
+  baseURL: async ({ server }, use) => use(server.url),
+  ownOffice: async ({ playwright, server }, use) => {
+    const office = await Office.open(playwright, server.url, admin);
+    await use(office);
+    await office.close();
+  },
+  signedInAs: async ({ page, context, ownOffice }, use) => {
+    await use(async (account) => {
+      await context.addCookies(await ownOffice.session(account));
+      return page;
+    });
+  },
+  newPerson: async ({ ownOffice }, use) => use((wanted) => ownOffice.add(wanted)),
 });
 
 /** Signs in through the page, as a person does. */
 export async function signIn(page: Page, { email, password }: Account): Promise<void> {
   await page.goto('/sign-in');
+  await fillSignIn(page, { email, password });
+  await expect(page).not.toHaveURL(/\/sign-in/);
+}
+
+/** Fills in the sign-in form that is shown, and sends it. */
+export async function fillSignIn(page: Page, { email, password }: Account): Promise<void> {
   await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page).not.toHaveURL(/\/sign-in/);
+}
+
+/** The good news in the corner. */
+export function toast(page: Page, text: string | RegExp): Locator {
+  return page.getByRole('status').filter({ hasText: text });
+}
+
+/** The row of a person in the list. */
+export function rowOf(page: Page, person: { name: string }): Locator {
+  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: person.name }) });
+}
+
+/** The secret that is shown once, such as a temporary password. */
+export async function secretOf(page: Page, label: string): Promise<string> {
+  return page.getByRole('region', { name: label }).innerText();
+}
+
+/** What axe finds wrong with a page as it is now. */
+async function axe(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${help} at ${target.join(' ')}\n${failureSummary ?? ''}`),
+  );
 }
 
 /**
  * Opens what a page without scripts shows in a context where axe, itself a script, can run: the same document, minus its
- * script elements, with the same cookies, size and styles.
+ * script elements, with the same cookies and styles.
  */
-async function scriptableTwin(page: Page, browser: Browser, options: BrowserContextOptions): Promise<Page> {
+async function scriptableTwin(page: Page, browser: Browser): Promise<Page> {
   const html = (await page.content()).replace(/<script\b[\s\S]*?<\/script>/gi, '');
   const context = await browser.newContext({
-    ...options,
-    viewport: page.viewportSize(),
     storageState: await page.context().storageState(),
     javaScriptEnabled: true,
   });

@@ -1,27 +1,7 @@
-import { existsSync } from 'node:fs';
+import { defineConfig } from '@playwright/test';
 
-import { defineConfig, devices } from '@playwright/test';
-
+import { chromium } from './chromium.ts';
 import { baseURL, serverCommand } from './server.ts';
-
-// The system's Chromium where there is one, else the one that Playwright has downloaded.
-const systemChromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-
-const chromium = {
-  ...devices['Desktop Chrome'],
-  viewport: { width: 1440, height: 900 },
-  launchOptions: {
-    ...(existsSync(systemChromium) ? { executablePath: systemChromium } : {}),
-    args: [
-      '--no-sandbox', // in a container, and as root, there is none to be had
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-    ],
-  },
-};
 
 export default defineConfig({
   testDir: './tests',
@@ -35,10 +15,12 @@ export default defineConfig({
     baseURL,
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
+    // Nothing is still on its way from one colour to another when axe looks.
+    contextOptions: { reducedMotion: 'reduce' },
     trace: 'retain-on-failure',
   },
   projects: [
-    { name: 'js', use: chromium },
+    { name: 'js', testIgnore: '**/*.no-js-only.spec.ts', use: chromium },
     { name: 'no-js', testIgnore: '**/*.js-only.spec.ts', use: { ...chromium, javaScriptEnabled: false } },
   ],
   webServer: {

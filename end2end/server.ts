@@ -1,9 +1,13 @@
-// The server under test: where it is, how it is started, and who may sign in from the beginning.
+// The servers under test: where they are, how they are started, and who may sign in from the beginning.
 //
-// Playwright reads its configuration again in every worker, so what is chosen once per run is kept in the environment,
-// which workers inherit.
+// Most tests share one server, which Playwright starts. Playwright reads its configuration again in every worker, so what
+// is chosen once per run is kept in the environment, which workers inherit. A test that needs an empty server, the last
+// Owner or a restart starts a `Server` of its own.
 
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -23,15 +27,19 @@ const binary = resolve(import.meta.dirname, process.env['ATELIER_BIN'] ?? '../ta
 /** Makes the data directory, once per run, and returns the command line that serves it. */
 export function serverCommand(): string {
   const directory = (process.env['ATELIER_E2E_DIR'] ??= makeDirectory());
-  const words = [
-    binary, 'serve',
-    '--listen', `127.0.0.1:${port}`,
-    '--data', join(directory, 'data'),
-    '--admin-email', admin.email,
-    '--admin-password-file', join(directory, 'admin-password'),
-  ];
+  const words = [binary, ...serveArguments(directory, port, 'with-admin')];
   // exec, so that the signal to stop reaches the server and not a shell
   return `exec ${words.map((word) => `'${word}'`).join(' ')}`;
+}
+
+function serveArguments(directory: string, onPort: string | number, accounts: 'with-admin' | 'empty'): string[] {
+  const owner = ['--admin-email', admin.email, '--admin-password-file', join(directory, 'admin-password')];
+  return [
+    'serve',
+    '--listen', `127.0.0.1:${onPort}`,
+    '--data', join(directory, 'data'),
+    ...(accounts === 'with-admin' ? owner : []),
+  ];
 }
 
 function makeDirectory(): string {
@@ -42,4 +50,83 @@ function makeDirectory(): string {
   writeFileSync(join(directory, 'admin-password'), admin.password, { mode: 0o600 });
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/** How long a server may take to be ready or to be gone. */
+const PATIENCE_MILLIS = 20_000;
+
+/** A server of a test's own, with a port and a data directory of its own. */
+export class Server {
+  #process: ChildProcess | undefined;
+  #log = '';
+
+  private constructor(
+    /** Where it listens. */
+    readonly url: string,
+    private readonly words: string[],
+    private readonly directory: string,
+  ) {}
+
+  /** Starts a server without accounts, or with the one of `admin`. */
+  static async start(accounts: 'with-admin' | 'empty'): Promise<Server> {
+    const directory = makeDirectory();
+    const onPort = await freePort();
+    const server = new Server(`http://127.0.0.1:${onPort}`, serveArguments(directory, onPort, accounts), directory);
+    await server.start();
+    return server;
+  }
+
+  /** Starts it, again after `stop`, and waits until it is ready. */
+  async start(): Promise<void> {
+    this.#log = '';
+    const child = spawn(binary, this.words, { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#process = child;
+    await new Promise<void>((ready, fail) => {
+      const giveUp = (why: string) => fail(new Error(`${why}. Its log:\n${this.#log}`));
+      const timer = setTimeout(() => giveUp('the server was not ready in time'), PATIENCE_MILLIS);
+      child.once('exit', () => giveUp('the server ended instead of getting ready'));
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        this.#log += text;
+        if (this.#log.includes('Atelier is ready')) {
+          clearTimeout(timer);
+          ready();
+        }
+      });
+    });
+  }
+
+  /** Stops it as an operator does, and waits until it has gone. */
+  async stop(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (!child || child.exitCode !== null) return;
+    const gone = once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MILLIS) });
+    child.kill('SIGTERM');
+    await gone.catch(() => {
+      child.kill('SIGKILL');
+      throw new Error(`the server did not stop at SIGTERM. Its log:\n${this.#log}`);
+    });
+  }
+
+  /** Stops it and removes what it kept. */
+  async remove(): Promise<void> {
+    await this.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** The one-time code that the set-up page asks for, from the log. */
+  get setUpCode(): string {
+    const code = /set-up code ([a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4})/.exec(this.#log)?.[1];
+    if (!code) throw new Error(`there is no set-up code in the log:\n${this.#log}`);
+    return code;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port: found } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return found;
 }

@@ -1,6 +1,9 @@
 //! One's own account: set-up, sign-in, profile, password, sessions.
 
-#![allow(missing_docs, reason = "the argument structs of server functions are generated; their fields are the form's fields")]
+#![allow(
+    missing_docs,
+    reason = "the argument structs of server functions are generated; their fields are the form's fields"
+)]
 
 use leptos::prelude::*;
 
@@ -42,7 +45,11 @@ pub async fn sign_out() -> Result<Done, AppError> {
 
 /// Changes one's own name, time zone and theme.
 #[server(prefix = "/fn", endpoint = "update_profile")]
-pub async fn update_profile(name: String, time_zone: String, #[server(default)] theme: String) -> Result<Done, AppError> {
+pub async fn update_profile(
+    name: String,
+    time_zone: String,
+    #[server(default)] theme: String,
+) -> Result<Done, AppError> {
     own::update_profile(&name, &time_zone, &theme).await
 }
 
@@ -123,7 +130,8 @@ mod reads {
         let mut rows: Vec<SessionRow> = sessions
             .into_iter()
             .map(|session| {
-                let seen_at = caller.state.presence().session(&session.key).unwrap_or(session.seen_at).max(session.seen_at);
+                let seen_at =
+                    caller.state.presence().session(&session.key).unwrap_or(session.seen_at).max(session.seen_at);
                 SessionRow {
                     is_current: session.key == actor.session,
                     ends_at: limits.ends_at(session.created_at, seen_at),

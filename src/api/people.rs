@@ -1,6 +1,9 @@
 //! People: the list, one person, and everything an administrator does to accounts.
 
-#![allow(missing_docs, reason = "the argument structs of server functions are generated; their fields are the form's fields")]
+#![allow(
+    missing_docs,
+    reason = "the argument structs of server functions are generated; their fields are the form's fields"
+)]
 
 use leptos::prelude::*;
 
@@ -183,7 +186,8 @@ mod reads {
         let mut people = caller.checked(store.list_people(workspace, &filter).await)?;
         let everyone = caller.checked(store.count_people(workspace, &PeopleFilter::default()).await)?;
         let is_filtered = !query.q.trim().is_empty() || query.role.is_some() || query.state.is_some();
-        let matching = if is_filtered { caller.checked(store.count_people(workspace, &filter).await)? } else { everyone };
+        let matching =
+            if is_filtered { caller.checked(store.count_people(workspace, &filter).await)? } else { everyone };
         let has_more = people.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
         people.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
         if backwards {
@@ -208,11 +212,15 @@ mod reads {
         let verbs = AccountVerb::ALL.into_iter().map(|verb| (verb, account::judge(verb, standing, owners))).collect();
         let sessions = caller.checked(store.web_sessions_of(&person.id).await)?;
         let limits = caller.state.config().sessions;
-        let alive = sessions.iter().filter(|session| limits.is_alive(session.created_at, session.seen_at, clock::now())).count();
+        let alive = sessions
+            .iter()
+            .filter(|session| limits.is_alive(session.created_at, session.seen_at, clock::now()))
+            .count();
         // Somebody who may see only the own history sees here what concerns themselves.
         let may_see = actor.person.rights().grant(Action::HistoryRead) == Grant::Any || person.id == actor.person.id;
         let filter = HistoryFilter { about: Some(person.id.clone()), limit: 20, ..HistoryFilter::default() };
-        let history = if may_see { caller.checked(store.history(&actor.workspace.id, &filter).await)? } else { Vec::new() };
+        let history =
+            if may_see { caller.checked(store.history(&actor.workspace.id, &filter).await)? } else { Vec::new() };
         Ok(PersonDetail {
             time_zone: person.time_zone.clone(),
             row: person_row(&caller.state, actor, person),
@@ -300,6 +308,7 @@ mod changes {
     use atelier_domain::name::{EmailAddress, PersonName};
     use atelier_domain::text::{Problem, and_list, counted, parse_why};
     use atelier_engine::clock;
+    use atelier_engine::live::Cut;
     use atelier_engine::store::{Error as StoreError, NewAccount};
 
     use super::reads::{MOST_AT_ONCE, find};
@@ -312,7 +321,8 @@ mod changes {
     pub async fn create_person(name: &str, email: &str, roles: &[String], why: &str) -> Result<Done, AppError> {
         let caller = Caller::here()?;
         let actor = caller.authorise(Action::MemberWrite).await?;
-        let (name, email, roles, why) = all_or_problems(PersonName::parse(name), EmailAddress::parse(email), parse_roles(roles), parse_why(why))?;
+        let (name, email, roles, why) =
+            all_or_problems(PersonName::parse(name), EmailAddress::parse(email), parse_roles(roles), parse_why(why))?;
         let password = temporary();
         let password_hash = caller.checked(caller.state.passwords().hash(password.clone().into()).await)?;
         let new = NewAccount {
@@ -329,12 +339,15 @@ mod changes {
         let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
         let id = match tx.insert_account(&new).await {
             Err(StoreError::Taken(_)) => {
-                return Err(Problem::new("email", format!("{email} has an account already. Find it under People.")).into());
+                return Err(
+                    Problem::new("email", format!("{email} has an account already. Find it under People.")).into()
+                );
             }
             other => caller.checked(other)?,
         };
         let subject = Subject { id: id.clone(), name: new.name.clone() };
-        caller.checked(tx.record(&actor.workspace.id, &author, Some(&subject), &Event::PersonCreated { roles }).await)?;
+        caller
+            .checked(tx.record(&actor.workspace.id, &author, Some(&subject), &Event::PersonCreated { roles }).await)?;
         caller.checked(tx.commit().await)?;
         Ok(Done {
             secret_label: format!("Temporary password of {}", new.name),
@@ -357,6 +370,7 @@ mod changes {
         }
         caller.checked(tx.set_roles(&person, &roles, &author).await)??;
         caller.checked(tx.commit().await)?;
+        caller.state.live().cut(Cut::Rights(person.id.clone()));
         let labels: Vec<&str> = roles.iter().map(|role: &Role| role.label()).collect();
         Ok(Done::stay(format!("{} is now {}.", person.name, and_list(&labels))))
     }
@@ -364,8 +378,9 @@ mod changes {
     pub async fn change_accounts(verb: &str, ids: &[String], why: &str) -> Result<Done, AppError> {
         let caller = Caller::here()?;
         let actor = caller.authorise(Action::MemberWrite).await?;
-        let verb = AccountVerb::from_key(verb)
-            .ok_or_else(|| Problem::new("verb", "There is no such verb; the verbs are disable, enable and reset-password."))?;
+        let verb = AccountVerb::from_key(verb).ok_or_else(|| {
+            Problem::new("verb", "There is no such verb; the verbs are disable, enable and reset-password.")
+        })?;
         let author = caller.author(parse_why(why)?)?;
         check_count(verb, ids.len())?;
         let mut known = Vec::new();
@@ -374,7 +389,9 @@ mod changes {
         }
         let password = temporary();
         let hash = match verb {
-            AccountVerb::ResetPassword => Some(caller.checked(caller.state.passwords().hash(password.clone().into()).await)?),
+            AccountVerb::ResetPassword => {
+                Some(caller.checked(caller.state.passwords().hash(password.clone().into()).await)?)
+            }
             AccountVerb::Disable | AccountVerb::Enable => None,
         };
         let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
@@ -391,7 +408,9 @@ mod changes {
         }
         if changed.is_empty() {
             // Nothing is committed, so there is no empty revision either.
-            return Err(refused.first().map_or_else(|| AppError::not_found("person"), |(_, refusal)| (*refusal).into()));
+            return Err(refused
+                .first()
+                .map_or_else(|| AppError::not_found("person"), |(_, refusal)| (*refusal).into()));
         }
         caller.checked(tx.commit().await)?;
         if verb != AccountVerb::Enable {
@@ -417,9 +436,10 @@ mod changes {
             (AccountVerb::ResetPassword, 2..) => {
                 Err(Problem::new("ids", "Reset one password at a time: each temporary password is shown once."))
             }
-            (_, count) if count > MOST_AT_ONCE => {
-                Err(Problem::new("ids", format!("At most {MOST_AT_ONCE} accounts are changed at once; {count} were selected.")))
-            }
+            (_, count) if count > MOST_AT_ONCE => Err(Problem::new(
+                "ids",
+                format!("At most {MOST_AT_ONCE} accounts are changed at once; {count} were selected."),
+            )),
             _ => Ok(()),
         }
     }

@@ -65,15 +65,51 @@ mod reads {
         };
         vec![
             page(Action::WorkspaceRead, paths::home(slug), "home", "Home", "What runs and what happened"),
-            page(Action::InstanceRead, paths::compute(slug, "instances"), "compute", "Instances", "Workstations with JupyterLab, VS Code and a terminal"),
-            page(Action::ClusterRead, paths::compute(slug, "clusters"), "compute", "Clusters", "Nodes that come and go with their queue"),
-            page(Action::ClusterRead, paths::compute(slug, "attached"), "compute", "Attached", "SSH machines, Slurm, Kubernetes, Spark"),
-            page(Action::JobRead, paths::compute(slug, "serverless"), "compute", "Serverless", "Jobs on nodes of their own"),
+            page(
+                Action::InstanceRead,
+                paths::compute(slug, "instances"),
+                "compute",
+                "Instances",
+                "Workstations with JupyterLab, VS Code and a terminal",
+            ),
+            page(
+                Action::ClusterRead,
+                paths::compute(slug, "clusters"),
+                "compute",
+                "Clusters",
+                "Nodes that come and go with their queue",
+            ),
+            page(
+                Action::ClusterRead,
+                paths::compute(slug, "attached"),
+                "compute",
+                "Attached",
+                "SSH machines, Slurm, Kubernetes, Spark",
+            ),
+            page(
+                Action::JobRead,
+                paths::compute(slug, "serverless"),
+                "compute",
+                "Serverless",
+                "Jobs on nodes of their own",
+            ),
             page(Action::HistoryRead, paths::activity(slug), "audit", "Activity", "The history: who did what, and why"),
             page(Action::MemberRead, paths::people(slug), "users", "People", "Accounts, roles, passwords"),
-            page(Action::MemberWrite, paths::new_person(slug), "plus", "Add person", "A new account with a temporary password"),
+            page(
+                Action::MemberWrite,
+                paths::new_person(slug),
+                "plus",
+                "Add person",
+                "A new account with a temporary password",
+            ),
             page(Action::MemberRead, paths::roles(slug), "shield", "Roles", "What each role may do"),
-            page(Action::WorkspaceRead, paths::PROFILE.into(), "user", "Profile", "Name, time zone, theme, password, sessions"),
+            page(
+                Action::WorkspaceRead,
+                paths::PROFILE.into(),
+                "user",
+                "Profile",
+                "Name, time zone, theme, password, sessions",
+            ),
         ]
     }
 }

@@ -17,10 +17,21 @@ use crate::server::{serve, telemetry};
 pub fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp
+                    | ErrorKind::DisplayVersion
+                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            ) =>
+        {
             // Nobody is told if even this cannot be printed.
             let _ = error.print();
-            return if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand { ExitCode::from(2) } else { ExitCode::SUCCESS };
+            return if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+                ExitCode::from(2)
+            } else {
+                ExitCode::SUCCESS
+            };
         }
         Err(error) => return fail(&one_line(&error), 2),
     };
@@ -59,9 +70,11 @@ pub fn main() -> ExitCode {
 fn command() -> Command {
     let with_settings = |mut command: Command| {
         for setting in SETTINGS {
-            let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
+            let default =
+                if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
             let help = format!("{}{default} [env: {}]", setting.help, setting.variable());
-            command = command.arg(Arg::new(setting.key).long(setting.flag()).value_name(setting.value_name).help(help).global(true));
+            command = command
+                .arg(Arg::new(setting.key).long(setting.flag()).value_name(setting.value_name).help(help).global(true));
         }
         command
     };
@@ -71,13 +84,18 @@ fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(with_settings(Command::new("serve").about("Runs the portal and its engine")))
-        .subcommand(with_settings(Command::new("config").about("Prints the settings in force and where each comes from, secrets masked")))
         .subcommand(with_settings(
-            Command::new("user").about("Looks after accounts, for operators with a shell on the server").subcommand_required(true).subcommand(
-                Command::new("reset-password")
-                    .about("Sets a temporary password, prints it, and ends the person's sessions")
-                    .arg(Arg::new("email").value_name("EMAIL").required(true)),
-            ),
+            Command::new("config").about("Prints the settings in force and where each comes from, secrets masked"),
+        ))
+        .subcommand(with_settings(
+            Command::new("user")
+                .about("Looks after accounts, for operators with a shell on the server")
+                .subcommand_required(true)
+                .subcommand(
+                    Command::new("reset-password")
+                        .about("Sets a temporary password, prints it, and ends the person's sessions")
+                        .arg(Arg::new("email").value_name("EMAIL").required(true)),
+                ),
         ))
 }
 
@@ -115,7 +133,10 @@ fn one_line(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let name = argument.trim_start_matches('-').split('=').next().unwrap_or_default().to_owned();
-            format!("{argument} (command line) is not a flag{}; see atelier --help", did_you_mean(&name).replace('_', "-"))
+            format!(
+                "{argument} (command line) is not a flag{}; see atelier --help",
+                did_you_mean(&name).replace('_', "-")
+            )
         }
         ErrorKind::InvalidSubcommand => {
             let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();

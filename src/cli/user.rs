@@ -24,7 +24,8 @@ pub async fn reset_password(config: Config, email: String) -> Result<(), String>
     let hash = hasher.hash(password.clone().into()).await.map_err(|error| error.to_string())?;
     let author = Author { actor: Actor::Console, request: String::new(), why: None };
     let mut tx = store.begin(clock::now()).await.map_err(text)?;
-    let outcome = tx.change_account(AccountVerb::ResetPassword, &account.person, Some(&hash), &author).await.map_err(text)?;
+    let outcome =
+        tx.change_account(AccountVerb::ResetPassword, &account.person, Some(&hash), &author).await.map_err(text)?;
     if let Err(refusal) = outcome {
         drop(tx);
         store.close().await;
@@ -33,6 +34,8 @@ pub async fn reset_password(config: Config, email: String) -> Result<(), String>
     tx.commit().await.map_err(text)?;
     store.close().await;
     println!("{password}");
-    eprintln!("This is the temporary password of {email}. It must be replaced at the next sign-in; all sessions of the account have ended.");
+    eprintln!(
+        "This is the temporary password of {email}. It must be replaced at the next sign-in; all sessions of the account have ended."
+    );
     Ok(())
 }

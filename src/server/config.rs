@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -44,16 +45,37 @@ const fn setting(key: &'static str, value_name: &'static str, default: &'static 
 
 /// Every setting, in the order in which they are shown.
 pub const SETTINGS: &[Setting] = &[
-    setting("config", "FILE", "", "TOML file with the same keys [default: atelier.toml in the data directory, if there is one]"),
+    setting(
+        "config",
+        "FILE",
+        "",
+        "TOML file with the same keys [default: atelier.toml in the data directory, if there is one]",
+    ),
     setting("listen", "ADDR:PORT", "127.0.0.1:3000", "Address and port to listen on"),
     setting("data", "DIR", "atelier-data", "Directory for the embedded database and everything else that is kept"),
-    Setting { secrecy: Secrecy::UrlWithPassword, ..setting("database_url", "URL", "", "postgres://… instead of the embedded SQLite database") },
-    setting("public_url", "URL", "", "The address people type, if it is not the listening one, such as https://atelier.example.org"),
+    Setting {
+        secrecy: Secrecy::UrlWithPassword,
+        ..setting("database_url", "URL", "", "postgres://… instead of the embedded SQLite database")
+    },
+    setting(
+        "public_url",
+        "URL",
+        "",
+        "The address people type, if it is not the listening one, such as https://atelier.example.org",
+    ),
     setting("tls_cert", "FILE", "", "Certificate chain (PEM); needs --tls-key too"),
     setting("tls_key", "FILE", "", "Private key (PEM); needs --tls-cert too"),
-    setting("admin_email", "EMAIL", "", "Makes this Owner if nobody has an account yet; needs --admin-password-file too"),
+    setting(
+        "admin_email",
+        "EMAIL",
+        "",
+        "Makes this Owner if nobody has an account yet; needs --admin-password-file too",
+    ),
     setting("admin_password_file", "FILE", "", "File whose first line is that Owner's password"),
-    Setting { secrecy: Secrecy::Secret, ..setting("metrics_token", "TOKEN", "", "Bearer token for /metrics; without it only this machine may read them") },
+    Setting {
+        secrecy: Secrecy::Secret,
+        ..setting("metrics_token", "TOKEN", "", "Bearer token for /metrics; without it only this machine may read them")
+    },
     setting("trusted_proxies", "IP,IP", "", "Reverse proxies whose X-Forwarded-For is believed"),
     setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
     setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
@@ -122,9 +144,11 @@ impl Layers {
                 }
             }
         };
-        let from_environment =
-            |setting: &Setting| environment.get(&setting.variable()).map(|value| (value.clone(), Source::Variable(setting.variable())));
-        let from_flags = |setting: &Setting| flags.get(setting.key).map(|value| (value.clone(), Source::Flag(setting.flag())));
+        let from_environment = |setting: &Setting| {
+            environment.get(&setting.variable()).map(|value| (value.clone(), Source::Variable(setting.variable())))
+        };
+        let from_flags =
+            |setting: &Setting| flags.get(setting.key).map(|value| (value.clone(), Source::Flag(setting.flag())));
         // Flags and environment go first, since they say where the file is; and last, since they beat it.
         over(&from_environment);
         over(&from_flags);
@@ -174,7 +198,11 @@ impl Layers {
         })
     }
 
-    fn optional<T>(&self, key: &'static str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, ConfigError> {
+    fn optional<T>(
+        &self,
+        key: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ConfigError> {
         self.parse(key, |value| if value.is_empty() { Ok(None) } else { parse(value).map(Some) })
     }
 }
@@ -226,33 +254,52 @@ impl Config {
         let pair = |one: Option<PathBuf>, two: Option<PathBuf>, names: [&str; 2]| match (one, two) {
             (Some(one), Some(two)) => Ok(Some((one, two))),
             (None, None) => Ok(None),
-            (Some(_), None) => Err(ConfigError(format!("{}: is set without {}; set both or neither", names[0], names[1]))),
-            (None, Some(_)) => Err(ConfigError(format!("{}: is set without {}; set both or neither", names[1], names[0]))),
+            (Some(_), None) => {
+                Err(ConfigError(format!("{}: is set without {}; set both or neither", names[0], names[1])))
+            }
+            (None, Some(_)) => {
+                Err(ConfigError(format!("{}: is set without {}; set both or neither", names[1], names[0])))
+            }
         };
         let tls = pair(layers.optional("tls_cert", path)?, layers.optional("tls_key", path)?, ["tls_cert", "tls_key"])?;
         let email = layers.optional("admin_email", |value| {
-            let email = atelier_domain::name::EmailAddress::parse(value).map_err(|problem| format!("is refused: {}", problem.message))?;
+            let email = atelier_domain::name::EmailAddress::parse(value)
+                .map_err(|problem| format!("is refused: {}", problem.message))?;
             Ok(PathBuf::from(email.as_str()))
         })?;
         let admin = pair(email, layers.optional("admin_password_file", path)?, ["admin_email", "admin_password_file"])?;
         Ok(Self {
             listen: layers.parse("listen", |value| {
-                value.parse().map_err(|_| "is not an address with a port, such as 127.0.0.1:3000 or [::]:3000".to_owned())
+                value
+                    .parse()
+                    .map_err(|_| "is not an address with a port, such as 127.0.0.1:3000 or [::]:3000".to_owned())
             })?,
-            data: layers.parse("data", |value| if value.is_empty() { Err("is empty".into()) } else { Ok(PathBuf::from(value)) })?,
+            data: layers.parse("data", |value| {
+                if value.is_empty() { Err("is empty".into()) } else { Ok(PathBuf::from(value)) }
+            })?,
             database_url: layers.optional("database_url", |value| {
                 let known = ["postgres://", "postgresql://"].iter().any(|scheme| value.starts_with(scheme));
-                if known { Ok(SecretString::from(value.to_owned())) } else { Err("does not start with postgres://".to_owned()) }
+                if known {
+                    Ok(SecretString::from(value.to_owned()))
+                } else {
+                    Err("does not start with postgres://".to_owned())
+                }
             })?,
             public_url: layers.optional("public_url", parse_public_url)?,
             tls,
             admin: admin.map(|(email, file)| (email.to_string_lossy().into_owned(), file)),
             metrics_token: layers.optional("metrics_token", |value| {
-                if value.len() < 16 { Err("has under 16 characters".to_owned()) } else { Ok(SecretString::from(value.to_owned())) }
+                if value.len() < 16 {
+                    Err("has under 16 characters".to_owned())
+                } else {
+                    Ok(SecretString::from(value.to_owned()))
+                }
             })?,
             trusted_proxies: layers.parse("trusted_proxies", |value| {
                 let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
-                parts.map(|part| part.parse().map_err(|_| format!("holds {part:?}, which is not an IP address"))).collect()
+                parts
+                    .map(|part| part.parse().map_err(|_| format!("holds {part:?}, which is not an IP address")))
+                    .collect()
             })?,
             sessions: session::Limits {
                 idle: Span::minutes(layers.parse("session_idle_minutes", |value| whole(value, 5, 43_200))?),
@@ -310,17 +357,25 @@ fn read_file(file: &Path, must_exist: bool) -> Result<BTreeMap<String, String>, 
     let shown = file.display();
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => return Ok(BTreeMap::new()),
+        Err(error) if !must_exist && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(BTreeMap::new());
+        }
         Err(error) => return Err(ConfigError(format!("config: the file {shown} cannot be read: {error}"))),
     };
     let table: toml::Table = toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].lines().count().max(1));
-        ConfigError(format!("config: the file {shown} is not TOML at line {line}: {}", error.message().replace('\n', " ")))
+        ConfigError(format!(
+            "config: the file {shown} is not TOML at line {line}: {}",
+            error.message().replace('\n', " ")
+        ))
     })?;
     let mut values = BTreeMap::new();
     for (key, value) in table {
         if key == "config" || !SETTINGS.iter().any(|setting| setting.key == key) {
-            return Err(ConfigError(format!("{key}: {value} from file {shown} is not a setting{}", did_you_mean(&key))));
+            return Err(ConfigError(format!(
+                "{key}: {value} from file {shown} is not a setting{}",
+                did_you_mean(&key)
+            )));
         }
         let text = match value {
             toml::Value::String(text) => text,
@@ -328,7 +383,9 @@ fn read_file(file: &Path, must_exist: bool) -> Result<BTreeMap<String, String>, 
             toml::Value::Array(items) if items.iter().all(toml::Value::is_str) => {
                 items.iter().filter_map(toml::Value::as_str).collect::<Vec<_>>().join(",")
             }
-            other => return Err(ConfigError(format!("{key}: {other} from file {shown} must be a text or a whole number"))),
+            other => {
+                return Err(ConfigError(format!("{key}: {other} from file {shown} must be a text or a whole number")));
+            }
         };
         values.insert(key, text);
     }
@@ -386,7 +443,11 @@ mod tests {
     fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().to_str().expect("a plain path");
-        std::fs::write(folder.path().join("atelier.toml"), "listen = \"127.0.0.1:1\"\nlog = \"debug\"\nsession_max_hours = 3\n").expect("written");
+        std::fs::write(
+            folder.path().join("atelier.toml"),
+            "listen = \"127.0.0.1:1\"\nlog = \"debug\"\nsession_max_hours = 3\n",
+        )
+        .expect("written");
         let layers = Layers::join(
             &map(&[("data", data), ("listen", "127.0.0.1:3")]),
             &map(&[("ATELIER_LISTEN", "127.0.0.1:2"), ("ATELIER_LOG", "warn")]),
@@ -436,7 +497,8 @@ mod tests {
             ("listen = = 3", &["line 1", "my.toml"]),
         ] {
             std::fs::write(&file, text).expect("written");
-            let error = load(&[("config", file.to_str().expect("a plain path"))], &[]).expect_err("refused").to_string();
+            let error =
+                load(&[("config", file.to_str().expect("a plain path"))], &[]).expect_err("refused").to_string();
             assert!(parts.iter().all(|part| error.contains(part)) && !error.contains('\n'), "{error}");
         }
     }

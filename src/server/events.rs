@@ -103,7 +103,8 @@ async fn feed(
                 if !is_alive(&state, &actor).await {
                     return farewell(&sender, "signed-out").await;
                 }
-                if sender.send(Ok(Event::default().comment("alive"))).await.is_err() {
+                // An event, not a comment: scripts see only events, and a page must notice when they stop.
+                if sender.send(Ok(Event::default().event("beat").data("alive"))).await.is_err() {
                     return;
                 }
             }
@@ -126,7 +127,9 @@ impl Drop for Counted {
 fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
     match cut {
         Some(Cut::Person(id)) => (id == actor.person.id).then_some("signed-out"),
+        Some(Cut::PersonExcept(id, key)) => (id == actor.person.id && key != actor.session).then_some("signed-out"),
         Some(Cut::Session(key)) => (key == actor.session).then_some("signed-out"),
+        Some(Cut::Rights(id)) => (id == actor.person.id).then_some("restart"),
         Some(Cut::All) | None => Some("restart"),
     }
 }
@@ -143,7 +146,8 @@ async fn is_alive(state: &AppState, actor: &Actor) -> bool {
         return true;
     };
     found.is_some_and(|session| {
-        let seen_at = state.presence().session(&actor.session).unwrap_or(session.info.seen_at).max(session.info.seen_at);
+        let seen_at =
+            state.presence().session(&actor.session).unwrap_or(session.info.seen_at).max(session.info.seen_at);
         state.config().sessions.is_alive(session.info.created_at, seen_at, atelier_engine::clock::now())
     })
 }

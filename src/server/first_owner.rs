@@ -19,7 +19,8 @@ pub async fn prepare(state: &AppState) -> Result<(), String> {
         return Ok(());
     };
     let shown = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("admin_password_file: the file {shown} cannot be read: {error}"))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| format!("admin_password_file: the file {shown} cannot be read: {error}"))?;
     let secret = SecretString::from(text.lines().next().unwrap_or_default().trim_end().to_owned());
     password::check("password", secret.expose_secret(), email)
         .map_err(|problem| format!("admin_password_file: the password in {shown} is refused: {}", problem.message))?;

@@ -29,7 +29,9 @@ const SECRETS: &[&str] = &["password", "current"];
 
 /// Carries a server function's answer to a page or to a script.
 pub async fn translate(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    let Some(function) = request.uri().path().strip_prefix(paths::FUNCTIONS).map(|rest| rest.trim_start_matches('/').to_owned()) else {
+    let Some(function) =
+        request.uri().path().strip_prefix(paths::FUNCTIONS).map(|rest| rest.trim_start_matches('/').to_owned())
+    else {
         return next.run(request).await;
     };
     let is_form = header_text(&request, header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
@@ -50,7 +52,8 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
     let answer = if head.status.is_success() {
         serde_json::from_slice::<Done>(&body).map_err(|_| AppError::Internal { request: id.clone() })
     } else {
-        Err(serde_json::from_slice::<AppError>(&body).unwrap_or_else(|_| AppError::Transport { message: format!("status {}", head.status) }))
+        Err(serde_json::from_slice::<AppError>(&body)
+            .unwrap_or_else(|_| AppError::Transport { message: format!("status {}", head.status) }))
     };
     if !is_form {
         if let Err(error) = &answer {
@@ -62,13 +65,18 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
     let (target, flash) = match answer {
         Ok(done) => {
             let target = local_path::parse(&done.next).unwrap_or(back);
-            let secret = (!done.secret.is_empty()).then_some(OneTimeSecret { label: done.secret_label, value: done.secret });
+            let secret =
+                (!done.secret.is_empty()).then_some(OneTimeSecret { label: done.secret_label, value: done.secret });
             let toast = (!done.message.is_empty()).then_some(done.message);
             (target, Flash { form: function, toast, secret, ..Flash::default() })
         }
         Err(AppError::SignedOut) => return Redirect::to(&guard::sign_in_with_return(&back)).into_response(),
-        Err(AppError::Invalid { problems }) => (back, Flash { form: function, values: typed, problems, ..Flash::default() }),
-        Err(error) => (back, Flash { form: function, values: typed, refusal: Some(error.to_string()), ..Flash::default() }),
+        Err(AppError::Invalid { problems }) => {
+            (back, Flash { form: function, values: typed, problems, ..Flash::default() })
+        }
+        Err(error) => {
+            (back, Flash { form: function, values: typed, refusal: Some(error.to_string()), ..Flash::default() })
+        }
     };
     let mut response = Redirect::to(&target).into_response();
     if flash != (Flash { form: flash.form.clone(), ..Flash::default() }) {
@@ -108,7 +116,10 @@ fn typed_values(body: &[u8]) -> BTreeMap<String, Vec<String>> {
 
 fn too_large(is_form: bool, id: &str) -> Response {
     if is_form {
-        let text = format!("A form may send at most {} kB. Nothing was changed. Go back and shorten what you typed.", MAX_FORM / 1024);
+        let text = format!(
+            "A form may send at most {} kB. Nothing was changed. Go back and shorten what you typed.",
+            MAX_FORM / 1024
+        );
         return plain_page::page(StatusCode::PAYLOAD_TOO_LARGE, "That is too much for a form", &text, id);
     }
     let error = AppError::Transport { message: format!("the body has more than {MAX_FORM} bytes") };

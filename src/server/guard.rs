@@ -26,7 +26,8 @@ pub const OPEN_TO_ALL: &[&str] = &[paths::SIGN_IN, "/fn/sign_in"];
 pub const OPEN_FOR_SET_UP: &[&str] = &[paths::SET_UP, "/fn/set_up"];
 
 /// What somebody with a temporary password may reach.
-const OPEN_WITH_TEMPORARY_PASSWORD: &[&str] = &[paths::NEW_PASSWORD, "/fn/change_password", "/fn/sign_out", "/fn/set_theme"];
+const OPEN_WITH_TEMPORARY_PASSWORD: &[&str] =
+    &[paths::NEW_PASSWORD, "/fn/change_password", "/fn/sign_out", "/fn/set_theme"];
 
 /// Lets a request through or sends it where it belongs.
 pub async fn check(State(state): State<AppState>, session: Session, mut request: Request, next: Next) -> Response {
@@ -51,7 +52,8 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
         if OPEN_TO_ALL.contains(&path.as_str()) {
             return next.run(request).await;
         }
-        let next_path = request.uri().path_and_query().and_then(|path| local_path::parse(path.as_str())).unwrap_or_default();
+        let next_path =
+            request.uri().path_and_query().and_then(|path| local_path::parse(path.as_str())).unwrap_or_default();
         return send_away(&request, &sign_in_with_return(&next_path), &AppError::SignedOut);
     };
     // Refreshes by the page itself keep nobody "online".
@@ -73,11 +75,10 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
     if !is_temporary && path == paths::NEW_PASSWORD {
         return send_away(&request, &home, &AppError::not_found("page"));
     }
-    if let Some(slug) = path.strip_prefix("/w/").and_then(|rest| rest.split('/').next()) {
-        if slug != actor.workspace.slug {
-            // A workspace of others does not exist for this person.
-            request.extensions_mut().insert(NoSuchWorkspace);
-        }
+    let named = path.strip_prefix("/w/").and_then(|rest| rest.split('/').next());
+    if named.is_some_and(|slug| slug != actor.workspace.slug) {
+        // A workspace of others does not exist for this person.
+        request.extensions_mut().insert(NoSuchWorkspace);
     }
     request.extensions_mut().insert(Arc::new(actor));
     next.run(request).await
@@ -98,7 +99,11 @@ pub fn sign_in_with_return(next_path: &str) -> String {
 
 /// A page is redirected; anything else gets the plain refusal.
 fn send_away(request: &Request, path: &str, error: &AppError) -> Response {
-    let wants_page = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_none_or(|accept| accept.contains("text/html") || accept == "*/*");
+    let wants_page = request
+        .headers()
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .is_none_or(|accept| accept.contains("text/html") || accept == "*/*");
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let is_stream = request.uri().path().ends_with("/events");
     let is_form = request.uri().path().starts_with(paths::FUNCTIONS) && wants_page;

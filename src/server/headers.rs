@@ -30,10 +30,10 @@ pub async fn secure(State(state): State<AppState>, request: Request, next: Next)
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
-        if let Ok(policy) = HeaderValue::from_str(&content_security_policy(None)) {
-            headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-        }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
+        && let Ok(policy) = HeaderValue::from_str(&content_security_policy(None))
+    {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     if !headers.contains_key(header::CACHE_CONTROL) {
         // Pages hold what one person may see.

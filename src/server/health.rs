@@ -41,7 +41,10 @@ pub async fn metrics(
 ) -> Response {
     let is_allowed = match &state.config().metrics_token {
         Some(token) => {
-            let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.strip_prefix("Bearer "));
+            let given = headers
+                .get(header::AUTHORIZATION)
+                .and_then(|value| value.to_str().ok())
+                .and_then(|value| value.strip_prefix("Bearer "));
             given.is_some_and(|given| same(given, token.expose_secret()))
         }
         None => peer.is_some_and(|peer| peer.0.0.ip().to_canonical().is_loopback()) && !info.is_forwarded,

@@ -39,10 +39,24 @@ mod tests {
         for path in ["/", "/w/studio", "/w/studio/admin/people?q=a%20b&sort=name"] {
             assert_eq!(parse(path).as_deref(), Some(path));
         }
-        for path in ["", "w", "//evil.example", "/\\evil.example", "\\/evil", "https://evil.example", "/\t/evil.example", "/a\nb", "javascript:alert(1)", "/..//evil.example"] {
+        for path in [
+            "",
+            "w",
+            "//evil.example",
+            "/\\evil.example",
+            "\\/evil",
+            "https://evil.example",
+            "/\t/evil.example",
+            "/a\nb",
+            "javascript:alert(1)",
+            "/..//evil.example",
+        ] {
             assert_eq!(parse(path), None, "{path:?}");
         }
-        assert_eq!(from_referer("http://localhost:3000/profile?tab=password#x").as_deref(), Some("/profile?tab=password"));
+        assert_eq!(
+            from_referer("http://localhost:3000/profile?tab=password#x").as_deref(),
+            Some("/profile?tab=password")
+        );
         assert_eq!(from_referer("about:blank"), None);
     }
 

@@ -53,7 +53,12 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.parse::<axum::http::HeaderName>().expect("a name"), value.parse().expect("a value"))).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| {
+                (name.parse::<axum::http::HeaderName>().expect("a name"), value.parse().expect("a value"))
+            })
+            .collect()
     }
 
     #[test]

@@ -80,7 +80,10 @@ pub fn query(name: &str) -> Option<String> {
 pub fn query_all(name: &str) -> Vec<String> {
     let parts = use_context::<Parts>();
     let query = parts.as_ref().and_then(|parts| parts.uri.query()).unwrap_or_default();
-    url::form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect()
+    url::form_urlencoded::parse(query.as_bytes())
+        .filter(|(key, _)| key == name)
+        .map(|(_, value)| value.into_owned())
+        .collect()
 }
 
 /// The path of the page, without its query.
@@ -115,7 +118,8 @@ pub async fn prepare(State(state): State<AppState>, mut request: Request, next: 
         }
     }
     // A refresh or a prefetch is not a look: it must not use up what is shown once.
-    let is_look = !request.headers().contains_key("x-atelier-refresh") && !request.headers().contains_key("sec-purpose");
+    let is_look =
+        !request.headers().contains_key("x-atelier-refresh") && !request.headers().contains_key("sec-purpose");
     let flash = cookie(request.headers(), super::flash::COOKIE)
         .filter(|_| is_look)
         .and_then(|id| state.flashes().take(&id, request.uri().path(), atelier_engine::clock::now()));
@@ -138,12 +142,15 @@ async fn make_viewer(state: &AppState, actor: &Actor, nav_collapsed: bool) -> at
     let rights = person.rights();
     // The revision is taken before anything is read, so that a change in between is announced, not missed.
     let revision = state.live().newest();
-    let helpers = if rights.roles().contains(&Role::Owner) || rights.check(Action::MemberWrite, atelier_domain::access::Whose::Others).is_ok() {
+    let helpers = if rights.roles().contains(&Role::Owner)
+        || rights.check(Action::MemberWrite, atelier_domain::access::Whose::Others).is_ok()
+    {
         Vec::new()
     } else {
         state.store().owner_names(&actor.workspace.id, 3).await?
     };
-    let filter = atelier_engine::store::HistoryFilter { done_to: Some(person.id.clone()), limit: 8, ..Default::default() };
+    let filter =
+        atelier_engine::store::HistoryFilter { done_to: Some(person.id.clone()), limit: 8, ..Default::default() };
     let notices: Vec<Notice> = state
         .store()
         .history(&actor.workspace.id, &filter)

@@ -29,16 +29,20 @@ pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Gives the request its id and writes one line when it is done.
 pub async fn trace(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let started = atelier_engine::clock::instant();
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([127, 0, 0, 1]), |info| info.0.ip());
+    let peer =
+        request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([127, 0, 0, 1]), |info| info.0.ip());
     let info = RequestInfo {
         id: format!("{:08x}", rand::random::<u32>()),
         address: client_address(peer, request.headers(), &state.config().trusted_proxies),
-        is_forwarded: ["x-forwarded-for", "forwarded", "x-real-ip"].iter().any(|name| request.headers().contains_key(*name)),
+        is_forwarded: ["x-forwarded-for", "forwarded", "x-real-ip"]
+            .iter()
+            .any(|name| request.headers().contains_key(*name)),
     };
     request.extensions_mut().insert(info.clone());
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
-    let route = request.extensions().get::<MatchedPath>().map_or_else(|| "other".to_owned(), |path| path.as_str().to_owned());
+    let route =
+        request.extensions().get::<MatchedPath>().map_or_else(|| "other".to_owned(), |path| path.as_str().to_owned());
     let span = tracing::info_span!("request", request.id = %info.id, %method, %path);
     let mut response = next.run(request).instrument(span.clone()).await;
     let took = started.elapsed();
@@ -59,7 +63,8 @@ pub async fn survive_panics(request: Request, next: Next) -> Response {
     match std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
         Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+            let text =
+                panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
             tracing::error!(panic = text.unwrap_or("without a message"), "a request panicked");
             super::plain_page::broken(&id)
         }
@@ -106,7 +111,12 @@ pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> 
     let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
     let named: Vec<IpAddr> =
         forwarded.flat_map(|value| value.split(',')).filter_map(|part| part.trim().parse::<IpAddr>().ok()).collect();
-    named.into_iter().rev().map(|address| address.to_canonical()).find(|address| !trusted.contains(address)).unwrap_or(peer)
+    named
+        .into_iter()
+        .rev()
+        .map(|address| address.to_canonical())
+        .find(|address| !trusted.contains(address))
+        .unwrap_or(peer)
 }
 
 /// The subject that an address's failures are counted under: an IPv6 customer has a whole /64.

@@ -88,7 +88,9 @@ pub const fn session_cookie(is_secure: bool) -> &'static str {
 fn give_page_its_policy() {
     let nonce = leptos::nonce::use_nonce();
     let policy = headers::content_security_policy(nonce.as_deref());
-    if let (Some(options), Ok(value)) = (leptos::prelude::use_context::<ResponseOptions>(), HeaderValue::from_str(&policy)) {
+    if let (Some(options), Ok(value)) =
+        (leptos::prelude::use_context::<ResponseOptions>(), HeaderValue::from_str(&policy))
+    {
         options.insert_header(header::CONTENT_SECURITY_POLICY, value);
     }
 }

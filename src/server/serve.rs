@@ -45,11 +45,14 @@ pub async fn run(config: Config) -> Result<(), String> {
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     tracing::info!(took_ms, "Atelier is ready at {}", state.config().address());
     if !state.config().is_secure() && !state.config().listen.ip().is_loopback() {
-        tracing::warn!("passwords travel unencrypted: this address is reachable from elsewhere without TLS; set --tls-cert and --tls-key, or --public-url https://… behind a proxy");
+        tracing::warn!(
+            "passwords travel unencrypted: this address is reachable from elsewhere without TLS; set --tls-cert and --tls-key, or --public-url https://… behind a proxy"
+        );
     }
     let served = match tls {
         Some(tls) => {
-            let mut server = axum_server::from_tcp_rustls(listener, tls).map_err(|error| error.to_string())?.handle(handle);
+            let mut server =
+                axum_server::from_tcp_rustls(listener, tls).map_err(|error| error.to_string())?.handle(handle);
             limit_headers(server.http_builder());
             server.serve(service).await
         }
@@ -101,7 +104,11 @@ fn keep_private(_folder: &std::path::Path) -> Result<(), String> {
 fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     let listener = TcpListener::bind(address).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            format!("listen: port {} of {} is taken by another program; stop it or choose another with --listen", address.port(), address.ip())
+            format!(
+                "listen: port {} of {} is taken by another program; stop it or choose another with --listen",
+                address.port(),
+                address.ip()
+            )
         }
         _ => format!("listen: {address} cannot be used: {error}"),
     })?;
@@ -113,16 +120,21 @@ async fn load_tls(cert: &std::path::Path, key: &std::path::Path) -> Result<Rustl
     // A second start in one process keeps the first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     for (name, file) in [("tls_cert", cert), ("tls_key", key)] {
-        std::fs::File::open(file).map_err(|error| format!("{name}: the file {} cannot be read: {error}", file.display()))?;
+        std::fs::File::open(file)
+            .map_err(|error| format!("{name}: the file {} cannot be read: {error}", file.display()))?;
     }
-    RustlsConfig::from_pem_file(cert, key)
-        .await
-        .map_err(|error| format!("tls_cert: {} with tls_key: {} cannot be used: {error}", cert.display(), key.display()))
+    RustlsConfig::from_pem_file(cert, key).await.map_err(|error| {
+        format!("tls_cert: {} with tls_key: {} cannot be used: {error}", cert.display(), key.display())
+    })
 }
 
 /// Slow or huge headers end the connection instead of holding it.
 fn limit_headers(builder: &mut hyper_util::server::conn::auto::Builder<hyper_util::rt::TokioExecutor>) {
-    builder.http1().timer(hyper_util::rt::TokioTimer::new()).header_read_timeout(Duration::from_secs(15)).max_buf_size(64 * 1024);
+    builder
+        .http1()
+        .timer(hyper_util::rt::TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(15))
+        .max_buf_size(64 * 1024);
     builder.http2().timer(hyper_util::rt::TokioTimer::new()).max_header_list_size(64 * 1024);
 }
 

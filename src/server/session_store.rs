@@ -47,7 +47,8 @@ impl StoredSessions {
 
     async fn write(&self, record: &Record) -> Result<()> {
         let text = |key: &str| record.data.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
-        let created_at = Timestamp(record.data.get(keys::CREATED_AT).and_then(serde_json::Value::as_i64).unwrap_or_default());
+        let created_at =
+            Timestamp(record.data.get(keys::CREATED_AT).and_then(serde_json::Value::as_i64).unwrap_or_default());
         let user = text(keys::USER);
         if user.is_empty() {
             return Err(Error::Backend("a session needs somebody who signed in".into()));

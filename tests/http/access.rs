@@ -9,7 +9,10 @@ async fn what_one_may_not_do_is_shown_disabled_with_the_missing_right_and_who_ca
     let id = server.add("Noor", &[Role::Reader]).await;
     let mut noor = server.signed_in("noor@example.org").await;
     let people = noor.get("/w/perception/admin/people").await;
-    people.shows("Your role Reader does not include member.write").shows("Ines Okafor can grant it").shows("Add person");
+    people
+        .shows("Your role Reader does not include member.write")
+        .shows("Ines Okafor can grant it")
+        .shows("Add person");
     noor.get(&format!("/w/perception/admin/people/{id}")).await.shows("member.write");
     let refused = noor.get("/w/perception/admin/people/new").await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
@@ -32,7 +35,13 @@ async fn the_matrix_shows_every_action_and_role() {
 async fn what_does_not_exist_helps_and_what_is_not_ones_own_does_not_exist() {
     let server = Server::set_up().await;
     let mut owner = server.owner().await;
-    for path in ["/no/such/page", "/w/other-team", "/w/other-team/admin/people", "/w/perception/admin/people/user-nobody", "/w/perception/compute/toasters"] {
+    for path in [
+        "/no/such/page",
+        "/w/other-team",
+        "/w/other-team/admin/people",
+        "/w/perception/admin/people/user-nobody",
+        "/w/perception/compute/toasters",
+    ] {
         let page = owner.get(path).await;
         assert_eq!(page.status, StatusCode::NOT_FOUND, "{path}");
         page.shows(page.header("x-request-id")).shows("/w/perception");

@@ -1,6 +1,6 @@
 use atelier_domain::access::Role;
-use axum::http::{Request, StatusCode, header};
 use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
 
 use crate::client::{PASSWORD, Server};
 
@@ -38,7 +38,8 @@ async fn a_wrong_password_says_how_many_tries_are_left_alike_for_unknown_account
     assert!(answers[0][0].1.contains("4 tries left before a pause of 15 min"), "{:?}", answers[0]);
     assert_eq!(answers[0][4].0, StatusCode::TOO_MANY_REQUESTS);
     // Even the right password waits now.
-    let page = server.browser().submit("/sign-in", "sign_in", &[("email", "ines@example.org"), ("password", PASSWORD)]).await;
+    let page =
+        server.browser().submit("/sign-in", "sign_in", &[("email", "ines@example.org"), ("password", PASSWORD)]).await;
     page.shows("Too many failed tries").shows("value=\"ines@example.org\"").hides(PASSWORD);
 }
 
@@ -54,7 +55,10 @@ async fn one_address_cannot_try_every_account() {
     answer.shows("from your network address");
     let mut elsewhere = server.browser();
     elsewhere.address = [198, 51, 100, 7].into();
-    assert_eq!(elsewhere.call("sign_in", &[("email", "ines@example.org"), ("password", PASSWORD)]).await.status, StatusCode::OK);
+    assert_eq!(
+        elsewhere.call("sign_in", &[("email", "ines@example.org"), ("password", PASSWORD)]).await.status,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test]
@@ -63,10 +67,22 @@ async fn the_session_id_is_new_at_each_sign_in_and_its_cookie_is_closed() {
     let mut browser = server.owner().await;
     let first = browser.cookies["atelier_session"].clone();
     // A session that was planted before sign-in is not taken over.
-    let answer = browser.post("/sign-in", "sign_in", &[("email", "ines@example.org"), ("password", PASSWORD), ("keep", "on")]).await;
-    let cookie = answer.headers.get_all(header::SET_COOKIE).iter().find_map(|value| value.to_str().ok().filter(|text| text.starts_with("atelier_session")));
+    let answer = browser
+        .post("/sign-in", "sign_in", &[("email", "ines@example.org"), ("password", PASSWORD), ("keep", "on")])
+        .await;
+    let cookie = answer
+        .headers
+        .get_all(header::SET_COOKIE)
+        .iter()
+        .find_map(|value| value.to_str().ok().filter(|text| text.starts_with("atelier_session")));
     let cookie = cookie.expect("a session cookie");
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && cookie.contains("Path=/") && cookie.contains("Max-Age"), "{cookie}");
+    assert!(
+        cookie.contains("HttpOnly")
+            && cookie.contains("SameSite=Lax")
+            && cookie.contains("Path=/")
+            && cookie.contains("Max-Age"),
+        "{cookie}"
+    );
     assert_ne!(first, browser.cookies["atelier_session"]);
     let mut old = server.browser();
     old.cookies.insert("atelier_session".into(), first);
@@ -80,7 +96,8 @@ async fn under_tls_the_cookie_is_tied_to_the_host_and_browsers_stay_on_tls() {
     let answer = browser.post("/sign-in", "sign_in", &[("email", "ines@example.org"), ("password", PASSWORD)]).await;
     assert!(browser.cookies.contains_key("__Host-atelier"), "{:?}", browser.cookies);
     assert_eq!(answer.header("strict-transport-security"), "max-age=31536000");
-    let all: Vec<_> = answer.headers.get_all(header::SET_COOKIE).iter().filter_map(|value| value.to_str().ok()).collect();
+    let all: Vec<_> =
+        answer.headers.get_all(header::SET_COOKIE).iter().filter_map(|value| value.to_str().ok()).collect();
     assert!(all.iter().all(|cookie| cookie.contains("Secure")), "{all:?}");
 }
 
@@ -112,7 +129,8 @@ async fn one_session_of_ones_own_can_be_ended_and_nobody_elses() {
     let mut here = server.owner().await;
     let mut there = server.owner().await;
     let mut mara = server.signed_in("mara@example.org").await;
-    let ines = server.state.store().account_by_email("ines@example.org").await.expect("reads").expect("exists").person.id;
+    let ines =
+        server.state.store().account_by_email("ines@example.org").await.expect("reads").expect("exists").person.id;
     let sessions = server.state.store().web_sessions_of(&ines).await.expect("reads");
     assert_eq!(sessions.len(), 2);
     let page = mara.call("end_session", &[("key", sessions[0].key.as_str())]).await;
@@ -130,21 +148,46 @@ async fn changing_the_password_needs_the_old_one_and_ends_other_sessions() {
     let mut here = server.owner().await;
     let mut there = server.owner().await;
     let new = "harbour-lantern-quilt";
-    here.submit("/profile", "change_password", &[("current", "wrong"), ("password", new)]).await.shows("not your present password");
-    here.submit("/profile", "change_password", &[("current", PASSWORD), ("password", "Password2024!!")]).await.shows("first passwords anyone would try");
-    here.submit("/profile", "change_password", &[("current", PASSWORD), ("password", "short")]).await.shows("at least 12 characters");
-    here.submit("/profile", "change_password", &[("current", PASSWORD), ("password", new)]).await.shows("Your password is changed. 1 session elsewhere ended.");
+    here.submit("/profile", "change_password", &[("current", "wrong"), ("password", new)])
+        .await
+        .shows("not your present password");
+    here.submit("/profile", "change_password", &[("current", PASSWORD), ("password", "Password2024!!")])
+        .await
+        .shows("first passwords anyone would try");
+    here.submit("/profile", "change_password", &[("current", PASSWORD), ("password", "short")])
+        .await
+        .shows("at least 12 characters");
+    here.submit("/profile", "change_password", &[("current", PASSWORD), ("password", new)])
+        .await
+        .shows("Your password is changed. 1 session elsewhere ended.");
     assert_eq!(here.get("/profile").await.status, StatusCode::OK);
     assert!(there.get("/profile").await.location().starts_with("/sign-in"));
-    assert_eq!(server.browser().call("sign_in", &[("email", "ines@example.org"), ("password", new)]).await.status, StatusCode::OK);
+    assert_eq!(
+        server.browser().call("sign_in", &[("email", "ines@example.org"), ("password", new)]).await.status,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test]
 async fn the_profile_is_kept_and_wrong_values_come_back() {
     let server = Server::set_up().await;
     let mut browser = server.owner().await;
-    browser.submit("/profile", "update_profile", &[("name", "Ines <b>O.</b>"), ("time_zone", "Nowhere/Land"), ("theme", "dark")]).await.shows("is not a time zone").shows("Ines &lt;b&gt;O.&lt;/b&gt;");
-    let page = browser.submit("/profile", "update_profile", &[("name", "Ines O."), ("time_zone", "Asia/Kathmandu"), ("theme", "dark")]).await;
+    browser
+        .submit(
+            "/profile",
+            "update_profile",
+            &[("name", "Ines <b>O.</b>"), ("time_zone", "Nowhere/Land"), ("theme", "dark")],
+        )
+        .await
+        .shows("is not a time zone")
+        .shows("Ines &lt;b&gt;O.&lt;/b&gt;");
+    let page = browser
+        .submit(
+            "/profile",
+            "update_profile",
+            &[("name", "Ines O."), ("time_zone", "Asia/Kathmandu"), ("theme", "dark")],
+        )
+        .await;
     page.shows("Your profile is saved").shows("data-theme=\"dark\"").shows("Asia/Kathmandu");
     browser.get("/profile").await.hides("Your profile is saved");
 }
@@ -164,7 +207,13 @@ async fn pages_carry_the_headers_that_protect_them() {
     ] {
         assert!(page.header(name).contains(part) && !page.header(name).is_empty(), "{name}: {:?}", page.header(name));
     }
-    let nonce = page.header("content-security-policy").split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next()).expect("a nonce").to_owned();
+    let nonce = page
+        .header("content-security-policy")
+        .split("'nonce-")
+        .nth(1)
+        .and_then(|rest| rest.split('\'').next())
+        .expect("a nonce")
+        .to_owned();
     page.shows(&format!("nonce=\"{nonce}\""));
 }
 
@@ -176,7 +225,8 @@ async fn too_much_and_malformed_bodies_are_refused_in_words() {
     let page = browser.post("/sign-in", "sign_in", &[("email", huge.as_str()), ("password", "x")]).await;
     assert_eq!(page.status, StatusCode::PAYLOAD_TOO_LARGE);
     page.shows("at most 64 kB");
-    let request = Request::post("/fn/sign_in").header("sec-fetch-site", "same-origin").header(header::ACCEPT, "application/json");
+    let request =
+        Request::post("/fn/sign_in").header("sec-fetch-site", "same-origin").header(header::ACCEPT, "application/json");
     let answer = browser.send(request.body(Body::from("not=enough")).expect("a request")).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.text);
 }

@@ -37,7 +37,13 @@ async fn a_change_reaches_a_live_page_with_its_topic() {
     let mut owner = server.owner().await;
     let mut stream = open(&mut owner, "topics=people").await;
     read_until(&mut stream, "hello").await;
-    owner.post("/w/perception/admin/people/new", "create_person", &[("name", "Mara"), ("email", "m@example.org"), ("roles[]", "reader")]).await;
+    owner
+        .post(
+            "/w/perception/admin/people/new",
+            "create_person",
+            &[("name", "Mara"), ("email", "m@example.org"), ("roles[]", "reader")],
+        )
+        .await;
     let text = read_until(&mut stream, "\n\n").await;
     assert!(text.contains("event: revision") && text.contains("\"people\""), "{text}");
 }
@@ -47,7 +53,13 @@ async fn a_page_that_was_away_is_told_what_it_missed_and_only_then() {
     let server = Server::set_up().await;
     let mut owner = server.owner().await;
     let since = server.state.live().newest();
-    owner.post("/w/perception/admin/people/new", "create_person", &[("name", "Mara"), ("email", "m@example.org"), ("roles[]", "reader")]).await;
+    owner
+        .post(
+            "/w/perception/admin/people/new",
+            "create_person",
+            &[("name", "Mara"), ("email", "m@example.org"), ("roles[]", "reader")],
+        )
+        .await;
     let newest = server.state.live().newest();
     let mut stream = open(&mut owner, &format!("topics=people&since={since}")).await;
     read_until(&mut stream, &format!("id: {newest}")).await;

@@ -7,7 +7,8 @@ const PEOPLE: &str = "/w/perception/admin/people";
 
 /// The temporary password on a page, which is shown once.
 fn secret(page: &str) -> String {
-    let is_code = |word: &&str| word.len() == 24 && word.split('-').count() == 5 && word.split('-').all(|group| group.len() == 4);
+    let is_code =
+        |word: &&str| word.len() == 24 && word.split('-').count() == 5 && word.split('-').all(|group| group.len() == 4);
     page.split(['<', '>', '"', ' ']).find(is_code).expect("a temporary password").to_owned()
 }
 
@@ -15,7 +16,18 @@ fn secret(page: &str) -> String {
 async fn a_new_person_signs_in_with_the_temporary_password_and_must_replace_it() {
     let server = Server::set_up().await;
     let mut owner = server.owner().await;
-    let page = owner.submit(&format!("{PEOPLE}/new"), "create_person", &[("name", "Mara Lindqvist"), ("email", "mara@example.org"), ("roles[]", "data-scientist"), ("why", "joins perception")]).await;
+    let page = owner
+        .submit(
+            &format!("{PEOPLE}/new"),
+            "create_person",
+            &[
+                ("name", "Mara Lindqvist"),
+                ("email", "mara@example.org"),
+                ("roles[]", "data-scientist"),
+                ("why", "joins perception"),
+            ],
+        )
+        .await;
     page.shows("Mara Lindqvist was added").shows("Temporary password of Mara Lindqvist");
     let temporary = secret(&page.text);
     owner.get(PEOPLE).await.shows("mara@example.org").hides(&temporary);
@@ -27,7 +39,9 @@ async fn a_new_person_signs_in_with_the_temporary_password_and_must_replace_it()
         assert_eq!(mara.get(path).await.location(), "/new-password", "{path}");
     }
     assert_eq!(mara.call("update_profile", &[("name", "x"), ("time_zone", "UTC")]).await.status, StatusCode::CONFLICT);
-    let answer = mara.post("/new-password", "change_password", &[("current", &temporary), ("password", "harbour-lantern-quilt")]).await;
+    let answer = mara
+        .post("/new-password", "change_password", &[("current", &temporary), ("password", "harbour-lantern-quilt")])
+        .await;
     assert_eq!(answer.location(), "/w/perception");
     mara.get("/w/perception").await.shows("Mara");
     assert_eq!(mara.get("/new-password").await.location(), "/w/perception");
@@ -39,9 +53,22 @@ async fn a_person_that_cannot_be_added_is_refused_beside_the_fields_and_nothing_
     let server = Server::set_up().await;
     let mut owner = server.owner().await;
     let new = format!("{PEOPLE}/new");
-    owner.submit(&new, "create_person", &[("name", ""), ("email", "x"), ("why", "because")]).await.shows("Enter a name.").shows("the @ is missing").shows("at least one role").shows("because");
-    owner.submit(&new, "create_person", &[("name", "Twin"), ("email", "INES@example.org"), ("roles[]", "reader")]).await.shows("has an account already").shows("value=\"Twin\"");
-    owner.submit(&new, "create_person", &[("name", "Twin"), ("email", "t@example.org"), ("roles[]", "emperor")]).await.shows("“emperor” is not a role");
+    owner
+        .submit(&new, "create_person", &[("name", ""), ("email", "x"), ("why", "because")])
+        .await
+        .shows("Enter a name.")
+        .shows("the @ is missing")
+        .shows("at least one role")
+        .shows("because");
+    owner
+        .submit(&new, "create_person", &[("name", "Twin"), ("email", "INES@example.org"), ("roles[]", "reader")])
+        .await
+        .shows("has an account already")
+        .shows("value=\"Twin\"");
+    owner
+        .submit(&new, "create_person", &[("name", "Twin"), ("email", "t@example.org"), ("roles[]", "emperor")])
+        .await
+        .shows("“emperor” is not a role");
 }
 
 #[tokio::test]
@@ -52,14 +79,22 @@ async fn disabling_shuts_out_at_once_and_enabling_lets_in_again() {
     let mut owner = server.owner().await;
     let confirm = format!("{PEOPLE}/confirm/disable?id={id}");
     owner.get(&confirm).await.shows("Mara");
-    let page = owner.submit(&confirm, "change_accounts", &[("verb", "disable"), ("ids[]", &id), ("why", "left the team")]).await;
+    let page = owner
+        .submit(&confirm, "change_accounts", &[("verb", "disable"), ("ids[]", &id), ("why", "left the team")])
+        .await;
     page.shows("Mara was disabled and can no longer sign in").shows("Disabled");
     assert!(mara.get("/w/perception").await.location().starts_with("/sign-in"));
     let said = mara.submit("/sign-in", "sign_in", &[("email", "mara@example.org"), ("password", PASSWORD)]).await;
     said.shows("This account is disabled. Ask Ines Okafor to enable it.");
     // Whoever does not know the password is not told.
-    mara.submit("/sign-in", "sign_in", &[("email", "mara@example.org"), ("password", "wrong")]).await.shows("does not fit").hides("disabled.");
-    owner.submit(&format!("{PEOPLE}/{id}"), "change_accounts", &[("verb", "enable"), ("ids[]", &id)]).await.shows("Mara was enabled again");
+    mara.submit("/sign-in", "sign_in", &[("email", "mara@example.org"), ("password", "wrong")])
+        .await
+        .shows("does not fit")
+        .hides("disabled.");
+    owner
+        .submit(&format!("{PEOPLE}/{id}"), "change_accounts", &[("verb", "enable"), ("ids[]", &id)])
+        .await
+        .shows("Mara was enabled again");
     server.signed_in("mara@example.org").await;
 }
 
@@ -67,14 +102,27 @@ async fn disabling_shuts_out_at_once_and_enabling_lets_in_again() {
 async fn the_last_owner_can_neither_go_nor_be_demoted() {
     let server = Server::set_up().await;
     let mut owner = server.owner().await;
-    let ines = server.state.store().account_by_email("ines@example.org").await.expect("reads").expect("exists").person.id;
+    let ines =
+        server.state.store().account_by_email("ines@example.org").await.expect("reads").expect("exists").person.id;
     let page = format!("{PEOPLE}/{ines}");
-    owner.submit(&page, "change_accounts", &[("verb", "disable"), ("ids[]", ines.as_str())]).await.shows("last Owner who can sign in");
-    owner.submit(&page, "set_roles", &[("user", ines.as_str()), ("roles[]", "reader")]).await.shows("last Owner who can sign in");
-    owner.submit(&page, "change_accounts", &[("verb", "reset-password"), ("ids[]", ines.as_str())]).await.shows("Change your password in your profile");
+    owner
+        .submit(&page, "change_accounts", &[("verb", "disable"), ("ids[]", ines.as_str())])
+        .await
+        .shows("last Owner who can sign in");
+    owner
+        .submit(&page, "set_roles", &[("user", ines.as_str()), ("roles[]", "reader")])
+        .await
+        .shows("last Owner who can sign in");
+    owner
+        .submit(&page, "change_accounts", &[("verb", "reset-password"), ("ids[]", ines.as_str())])
+        .await
+        .shows("Change your password in your profile");
     owner.submit(&page, "set_roles", &[("user", ines.as_str())]).await.shows("Choose at least one role");
     let second = server.add("Mara", &[Role::Owner]).await;
-    owner.submit(&format!("{PEOPLE}/{second}"), "change_accounts", &[("verb", "disable"), ("ids[]", &second)]).await.shows("Mara was disabled");
+    owner
+        .submit(&format!("{PEOPLE}/{second}"), "change_accounts", &[("verb", "disable"), ("ids[]", &second)])
+        .await
+        .shows("Mara was disabled");
 }
 
 #[tokio::test]
@@ -83,14 +131,27 @@ async fn many_are_changed_at_once_with_an_outcome_for_each() {
     let a = server.add("Ada", &[Role::Reader]).await;
     let b = server.add("Bo", &[Role::Reader]).await;
     let mut owner = server.owner().await;
-    let ines = server.state.store().account_by_email("ines@example.org").await.expect("reads").expect("exists").person.id;
+    let ines =
+        server.state.store().account_by_email("ines@example.org").await.expect("reads").expect("exists").person.id;
     let confirm = format!("{PEOPLE}/confirm/disable?id={a}&id={b}&id={ines}");
     owner.get(&confirm).await.shows("Ada").shows("Bo").shows("last Owner");
-    let page = owner.submit(&confirm, "change_accounts", &[("verb", "disable"), ("ids[]", &a), ("ids[]", &b), ("ids[]", ines.as_str())]).await;
+    let page = owner
+        .submit(
+            &confirm,
+            "change_accounts",
+            &[("verb", "disable"), ("ids[]", &a), ("ids[]", &b), ("ids[]", ines.as_str())],
+        )
+        .await;
     page.shows("2 people were disabled").shows("Ines Okafor was left as is");
     assert_eq!(owner.call("change_accounts", &[("verb", "disable")]).await.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(owner.call("change_accounts", &[("verb", "disable"), ("ids[]", "nobody")]).await.status, StatusCode::NOT_FOUND);
-    assert_eq!(owner.call("change_accounts", &[("verb", "burn"), ("ids[]", &a)]).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(
+        owner.call("change_accounts", &[("verb", "disable"), ("ids[]", "nobody")]).await.status,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(
+        owner.call("change_accounts", &[("verb", "burn"), ("ids[]", &a)]).await.status,
+        StatusCode::UNPROCESSABLE_ENTITY
+    );
 }
 
 #[tokio::test]
@@ -99,7 +160,8 @@ async fn a_reset_password_is_temporary_and_ends_sessions() {
     let id = server.add("Mara", &[Role::Reader]).await;
     let mut mara = server.signed_in("mara@example.org").await;
     let mut owner = server.owner().await;
-    let page = owner.submit(&format!("{PEOPLE}/{id}"), "change_accounts", &[("verb", "reset-password"), ("ids[]", &id)]).await;
+    let page =
+        owner.submit(&format!("{PEOPLE}/{id}"), "change_accounts", &[("verb", "reset-password"), ("ids[]", &id)]).await;
     page.shows("Temporary password of Mara");
     let temporary = secret(&page.text);
     assert!(mara.get("/w/perception").await.location().starts_with("/sign-in"));
@@ -116,7 +178,14 @@ async fn roles_count_from_the_next_request_on() {
     let mut mara = server.signed_in("mara@example.org").await;
     assert_eq!(mara.get(&format!("{PEOPLE}/new")).await.status, StatusCode::FORBIDDEN);
     let mut owner = server.owner().await;
-    owner.submit(&format!("{PEOPLE}/{id}"), "set_roles", &[("user", &id), ("roles[]", "owner"), ("roles[]", "reader"), ("why", "deputy")]).await.shows("Mara is now Reader and Owner");
+    owner
+        .submit(
+            &format!("{PEOPLE}/{id}"),
+            "set_roles",
+            &[("user", &id), ("roles[]", "owner"), ("roles[]", "reader"), ("why", "deputy")],
+        )
+        .await
+        .shows("Mara is now Reader and Owner");
     assert_eq!(mara.get(&format!("{PEOPLE}/new")).await.status, StatusCode::OK);
     mara.get("/w/perception").await.shows("changed the roles of Mara from Reader to Reader and Owner");
 }
@@ -130,10 +199,22 @@ async fn the_list_is_filtered_sorted_and_paged_by_its_address() {
     let mut owner = server.owner().await;
     let first = owner.get(PEOPLE).await;
     first.shows("Ines Okafor").shows("Person00").hides("Person59");
-    let next = first.text.split("href=\"").filter_map(|rest| rest.split('"').next()).find(|href| href.contains("after=")).expect("a next page").replace("&amp;", "&");
+    let next = first
+        .text
+        .split("href=\"")
+        .filter_map(|rest| rest.split('"').next())
+        .find(|href| href.contains("after="))
+        .expect("a next page")
+        .replace("&amp;", "&");
     let second = owner.get(&next).await;
     second.shows("Person59").hides("Person00");
-    let back = second.text.split("href=\"").filter_map(|rest| rest.split('"').next()).find(|href| href.contains("before=")).expect("a page before").replace("&amp;", "&");
+    let back = second
+        .text
+        .split("href=\"")
+        .filter_map(|rest| rest.split('"').next())
+        .find(|href| href.contains("before="))
+        .expect("a page before")
+        .replace("&amp;", "&");
     owner.get(&back).await.shows("Person00").hides("Person59");
     owner.get(&format!("{PEOPLE}?q=person07")).await.shows("Person07").hides("Person08");
     owner.get(&format!("{PEOPLE}?role=contributor&sort=name&dir=desc")).await.shows("Person59").hides("Person58");

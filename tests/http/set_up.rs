@@ -7,7 +7,16 @@ async fn the_code_from_the_log_opens_a_fresh_server_once() {
     let server = Server::fresh().await;
     let code = server.state.set_up_code();
     let mut browser = server.browser();
-    let fields = |code: &'static str| [("code", code), ("workspace", "Perception"), ("name", "Ines Okafor"), ("email", "Ines@Example.org"), ("password", PASSWORD), ("time_zone", "Europe/Berlin")];
+    let fields = |code: &'static str| {
+        [
+            ("code", code),
+            ("workspace", "Perception"),
+            ("name", "Ines Okafor"),
+            ("email", "Ines@Example.org"),
+            ("password", PASSWORD),
+            ("time_zone", "Europe/Berlin"),
+        ]
+    };
     let page = browser.submit("/set-up", "set_up", &fields("wrong-code")).await;
     page.shows("This is not the code").shows("Ines Okafor").hides(PASSWORD);
 
@@ -28,9 +37,20 @@ async fn wrong_fields_are_all_named_at_once_and_kept() {
     let server = Server::fresh().await;
     let code = server.state.set_up_code();
     let mut browser = server.browser();
-    let fields = [("code", code.as_str()), ("workspace", ""), ("name", " "), ("email", "ines"), ("password", "short"), ("time_zone", "Mars/Base")];
+    let fields = [
+        ("code", code.as_str()),
+        ("workspace", ""),
+        ("name", " "),
+        ("email", "ines"),
+        ("password", "short"),
+        ("time_zone", "Mars/Base"),
+    ];
     let page = browser.submit("/set-up", "set_up", &fields).await;
-    page.shows("Enter a name for the workspace").shows("Enter a name.").shows("the @ is missing").shows("at least 12 characters").shows("is not a time zone");
+    page.shows("Enter a name for the workspace")
+        .shows("Enter a name.")
+        .shows("the @ is missing")
+        .shows("at least 12 characters")
+        .shows("is not a time zone");
     page.shows("value=\"ines\"").shows(&code);
     assert!(!server.state.store().has_people().await.expect("reads"));
 }
@@ -39,7 +59,14 @@ async fn wrong_fields_are_all_named_at_once_and_kept() {
 async fn guessing_the_code_is_paused() {
     let server = Server::fresh().await;
     let mut browser = server.browser();
-    let fields = [("code", "aaaa-bbbb-cccc"), ("workspace", "P"), ("name", "I"), ("email", "i@e.org"), ("password", PASSWORD), ("time_zone", "UTC")];
+    let fields = [
+        ("code", "aaaa-bbbb-cccc"),
+        ("workspace", "P"),
+        ("name", "I"),
+        ("email", "i@e.org"),
+        ("password", PASSWORD),
+        ("time_zone", "UTC"),
+    ];
     for _ in 0..20 {
         browser.submit("/set-up", "set_up", &fields).await.shows("This is not the code");
     }

@@ -41,7 +41,12 @@ async fn signed_out_every_route_is_refused_unless_it_is_on_the_list() {
             continue;
         }
         let sent_to_sign_in = page.status == StatusCode::SEE_OTHER && page.location().starts_with("/sign-in");
-        assert!(sent_to_sign_in || page.status == StatusCode::UNAUTHORIZED, "{path}: {} {}", page.status, page.location());
+        assert!(
+            sent_to_sign_in || page.status == StatusCode::UNAUTHORIZED,
+            "{path}: {} {}",
+            page.status,
+            page.location()
+        );
         assert!(!page.text.contains("Ines"), "{path} tells who has an account");
     }
 }
@@ -88,7 +93,9 @@ async fn every_server_function_is_refused_when_a_foreign_page_calls_it() {
     let server = Server::set_up().await;
     let mut browser = server.owner().await;
     for (path, _) in functions() {
-        for (name, value) in [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example"), ("x-nothing", "at all")] {
+        for (name, value) in
+            [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example"), ("x-nothing", "at all")]
+        {
             let request = Request::post(&path)
                 .header(header::ACCEPT, "text/html")
                 .header(header::HOST, "localhost:3000")
@@ -121,14 +128,23 @@ async fn a_reader_may_look_but_every_change_to_people_is_refused_with_the_missin
 #[tokio::test]
 async fn every_page_answers_every_role_without_a_failure() {
     let server = Server::set_up().await;
-    for (name, role) in [("Reader", Role::Reader), ("Scientist", Role::DataScientist), ("Operator", Role::ComputeOperator), ("Contributor", Role::Contributor), ("Second", Role::Owner)] {
+    for (name, role) in [
+        ("Reader", Role::Reader),
+        ("Scientist", Role::DataScientist),
+        ("Operator", Role::ComputeOperator),
+        ("Contributor", Role::Contributor),
+        ("Second", Role::Owner),
+    ] {
         server.add(name, &[role]).await;
         let mut browser = server.signed_in(&format!("{}@example.org", name.to_lowercase())).await;
         for route in page_paths() {
             let page = browser.get(&filled(&route)).await;
             assert!(page.status.as_u16() < 500, "{route} for {role:?}: {}", page.status);
             let policy = page.header("content-security-policy");
-            assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe-inline"), "{route}: {policy}");
+            assert!(
+                policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe-inline"),
+                "{route}: {policy}"
+            );
             assert!(!page.text.contains(" style=\""), "{route} has an inline style, which the policy blocks");
         }
     }

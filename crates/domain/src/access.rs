@@ -79,7 +79,9 @@ impl Role {
         match self {
             Self::Reader => "Sees computes, jobs and people, and changes nothing.",
             Self::DataScientist => "The everyday role. Works with own instances and jobs; cannot change limits.",
-            Self::ComputeOperator => "Runs the machines: clusters, sizes, engines and everybody’s instances. Submits no jobs.",
+            Self::ComputeOperator => {
+                "Runs the machines: clusters, sizes, engines and everybody’s instances. Submits no jobs."
+            }
             Self::Contributor => "Does everything with computes and jobs. Does not manage people, budgets or quotas.",
             Self::Owner => "Does everything, people and their roles included.",
         }
@@ -336,7 +338,10 @@ pub fn parse_roles(keys: &[String]) -> Result<Vec<Role>, crate::text::Problem> {
     roles.sort_unstable();
     roles.dedup();
     if roles.is_empty() {
-        return Err(crate::text::Problem::new("roles", "Choose at least one role; to shut somebody out, disable the account."));
+        return Err(crate::text::Problem::new(
+            "roles",
+            "Choose at least one role; to shut somebody out, disable the account.",
+        ));
     }
     Ok(roles)
 }

@@ -167,7 +167,9 @@ impl Event {
         match self {
             Self::SetUp { workspace } => format!("set up this server with the workspace {workspace}"),
             Self::PersonCreated { roles } => format!("added {whom} as {}", labels(roles)),
-            Self::RolesChanged { from, to } => format!("changed the roles of {whom} from {} to {}", labels(from), labels(to)),
+            Self::RolesChanged { from, to } => {
+                format!("changed the roles of {whom} from {} to {}", labels(from), labels(to))
+            }
             Self::PersonDisabled { sessions_ended } => format!("disabled {whom}{}", ended(*sessions_ended)),
             Self::PersonEnabled => format!("enabled {whom} again"),
             Self::PasswordReset { sessions_ended } => format!("reset the password of {whom}{}", ended(*sessions_ended)),
@@ -207,5 +209,9 @@ fn labels(roles: &[Role]) -> String {
 }
 
 fn ended(sessions: u64) -> String {
-    if sessions == 0 { String::new() } else { format!(" and ended {}", crate::text::counted(sessions, "session", "sessions")) }
+    if sessions == 0 {
+        String::new()
+    } else {
+        format!(" and ended {}", crate::text::counted(sessions, "session", "sessions"))
+    }
 }

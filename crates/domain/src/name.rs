@@ -126,9 +126,7 @@ pub fn parse_workspace_name(text: &str) -> Result<String, Problem> {
         0 => Err(Problem::new("workspace", "Enter a name for the workspace.")),
         1..=40 if !joined.chars().any(char::is_control) => Ok(joined),
         1..=40 => Err(Problem::new("workspace", "A workspace name has no control characters.")),
-        _ => {
-            Err(Problem::new("workspace", format!("A workspace name has at most 40 characters; this has {count}.")))
-        }
+        _ => Err(Problem::new("workspace", format!("A workspace name has at most 40 characters; this has {count}."))),
     }
 }
 
@@ -158,7 +156,10 @@ mod tests {
 
     #[test]
     fn addresses_are_taken_or_refused_with_the_exact_complaint() {
-        assert_eq!(EmailAddress::parse(" Mara@Example.ORG ").map(|e| e.as_str().to_owned()), Ok("mara@example.org".into()));
+        assert_eq!(
+            EmailAddress::parse(" Mara@Example.ORG ").map(|e| e.as_str().to_owned()),
+            Ok("mara@example.org".into())
+        );
         assert!(EmailAddress::parse("root@localhost").is_ok());
         for (text, part) in [
             ("", "Enter an e-mail"),
@@ -178,14 +179,21 @@ mod tests {
 
     #[test]
     fn initials_take_first_and_last_word() {
-        for (name, expected) in [("Ines Okafor", "IO"), ("mara", "M"), ("Ada B. Lovelace", "AL"), ("", ""), ("李 小龙", "李小")] {
+        for (name, expected) in
+            [("Ines Okafor", "IO"), ("mara", "M"), ("Ada B. Lovelace", "AL"), ("", ""), ("李 小龙", "李小")]
+        {
             assert_eq!(initials(name), expected);
         }
     }
 
     #[test]
     fn a_slug_can_always_be_made() {
-        for (name, slug) in [("Perception", "perception"), ("  3D & Vision Team! ", "d-vision-team"), ("李", "studio"), ("AB", "studio")] {
+        for (name, slug) in [
+            ("Perception", "perception"),
+            ("  3D & Vision Team! ", "d-vision-team"),
+            ("李", "studio"),
+            ("AB", "studio"),
+        ] {
             assert_eq!(WorkspaceSlug::from_display_name(name).as_str(), slug);
         }
     }

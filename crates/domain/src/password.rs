@@ -26,7 +26,9 @@ pub fn check(field: &str, password: &str, email: &str) -> Result<(), Problem> {
         return refuse(format!("Use at most {MAX_LENGTH} characters; this has {count}."));
     }
     if is_common(password) {
-        return refuse("This is one of the first passwords anyone would try. Three or four unrelated words are safer.".into());
+        return refuse(
+            "This is one of the first passwords anyone would try. Three or four unrelated words are safer.".into(),
+        );
     }
     let core = letters(password);
     let name = email.split('@').next().unwrap_or_default().to_lowercase();
@@ -123,7 +125,13 @@ mod tests {
 
     #[test]
     fn long_unrelated_words_and_random_text_are_taken() {
-        for password in ["correct horse battery staple", "kettle-orbit-violin", "x9$Kq2!vLm#7", "früh-morgens-um-acht", "739104628513"] {
+        for password in [
+            "correct horse battery staple",
+            "kettle-orbit-violin",
+            "x9$Kq2!vLm#7",
+            "früh-morgens-um-acht",
+            "739104628513",
+        ] {
             assert_eq!(check("password", password, "mara@example.org"), Ok(()), "{password}");
         }
     }

@@ -105,7 +105,7 @@ mod tests {
             for gap in gaps {
                 now = now.plus(Span::minutes(gap));
                 if let Verdict::Try { left } = ACCOUNT.verdict(count, now) {
-                    prop_assert!(left >= 1 && left <= ACCOUNT.tries);
+                    prop_assert!((1..=ACCOUNT.tries).contains(&left));
                     count = ACCOUNT.after_failure(count, now);
                     looks.push(now);
                     let in_window = looks.iter().filter(|t| now.since(**t) < ACCOUNT.window).count();

@@ -31,7 +31,16 @@ impl ZoneName {
 /// The zones people choose from: regions and `UTC`, sorted, without the tz database's old aliases (`EST5EDT`, `Zulu`).
 pub fn choices() -> Vec<String> {
     const REGIONS: [&str; 10] = [
-        "Africa/", "America/", "Antarctica/", "Arctic/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/",
+        "Africa/",
+        "America/",
+        "Antarctica/",
+        "Arctic/",
+        "Asia/",
+        "Atlantic/",
+        "Australia/",
+        "Europe/",
+        "Indian/",
+        "Pacific/",
     ];
     let mut names: Vec<String> = jiff::tz::db()
         .available()

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use atelier_domain::access::{Action, Area, Grant, Role, Rights, Whose};
+use atelier_domain::access::{Action, Area, Grant, Rights, Role, Whose};
 use atelier_domain::account::{AccountState, AccountVerb, Refusal};
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::id::UserId;
@@ -38,7 +38,8 @@ fn the_access_matrix_is_reviewed() {
                 };
                 write!(text, "{grant:<18}").expect("writing to a string");
             }
-            writeln!(text, "{}", if action.azure().is_empty() { "-" } else { action.azure() }).expect("writing to a string");
+            writeln!(text, "{}", if action.azure().is_empty() { "-" } else { action.azure() })
+                .expect("writing to a string");
         }
     }
     golden("access.txt", &text);
@@ -53,12 +54,15 @@ fn every_reason_is_a_sentence() {
         }
     }
     text.push_str("\n# Accounts\n");
-    for refusal in [Refusal::LastOwner, Refusal::OwnAccount, Refusal::OwnPassword, Refusal::AlreadyDisabled, Refusal::NotDisabled] {
+    for refusal in
+        [Refusal::LastOwner, Refusal::OwnAccount, Refusal::OwnPassword, Refusal::AlreadyDisabled, Refusal::NotDisabled]
+    {
         writeln!(text, "{:<26}{refusal}", refusal.code()).expect("writing to a string");
     }
     text.push_str("\n# Verbs by state\n");
     for verb in AccountVerb::ALL {
-        let legal: Vec<&str> = AccountState::ALL.iter().filter(|s| verb.legal_in().contains(s)).map(|s| s.key()).collect();
+        let legal: Vec<&str> =
+            AccountState::ALL.iter().filter(|s| verb.legal_in().contains(s)).map(|s| s.key()).collect();
         writeln!(text, "{:<16}{}", verb.key(), legal.join(", ")).expect("writing to a string");
     }
     text.push_str("\n# History\n");
@@ -78,7 +82,8 @@ fn every_reason_is_a_sentence() {
         Event::SessionsEnded { count: 3 },
         Event::SignInPaused { failures: 5, address: "192.0.2.7".into() },
     ] {
-        writeln!(text, "{:<18}Ines Okafor {}.", event.key(), event.sentence(Some(&subject))).expect("writing to a string");
+        writeln!(text, "{:<18}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
+            .expect("writing to a string");
     }
     golden("reasons.txt", &text);
 }

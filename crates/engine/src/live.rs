@@ -31,6 +31,10 @@ struct Inner {
 pub enum Cut {
     /// All of a person's.
     Person(UserId),
+    /// All of a person's but those of one session, which goes on.
+    PersonExcept(UserId, atelier_domain::SessionKey),
+    /// A person's rights changed: their streams begin anew and are judged again.
+    Rights(UserId),
     /// Those of one session.
     Session(atelier_domain::SessionKey),
     /// Everybody's: the server stops.
@@ -40,7 +44,8 @@ pub enum Cut {
 impl Live {
     /// A hub that starts at the store's present revision.
     pub fn starting_at(revision: i64) -> Self {
-        let inner = Inner { recent: Mutex::default(), newest: watch::Sender::new(revision), cut: broadcast::Sender::new(256) };
+        let inner =
+            Inner { recent: Mutex::default(), newest: watch::Sender::new(revision), cut: broadcast::Sender::new(256) };
         Self { inner: Arc::new(inner) }
     }
 
@@ -80,8 +85,12 @@ impl Live {
         if !remembers_all {
             return wanted.to_vec();
         }
-        let changed: BTreeSet<Topic> =
-            recent.iter().rev().take_while(|(revision, _)| *revision > since).flat_map(|(_, topics)| topics.iter().copied()).collect();
+        let changed: BTreeSet<Topic> = recent
+            .iter()
+            .rev()
+            .take_while(|(revision, _)| *revision > since)
+            .flat_map(|(_, topics)| topics.iter().copied())
+            .collect();
         wanted.iter().copied().filter(|topic| changed.contains(topic)).collect()
     }
 

@@ -8,8 +8,8 @@ use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
 use atelier_engine::store::{
-    Author, Error, FirstAccount, HistoryFilter, Kind, NewAccount, OpenError, PeopleFilter, PeopleOrder, Person, Store, WebSession,
-    WebSessionInfo, Workspace,
+    Author, Error, FirstAccount, HistoryFilter, Kind, NewAccount, OpenError, PeopleFilter, PeopleOrder, Person, Store,
+    WebSession, WebSessionInfo, Workspace,
 };
 
 /// A store on a database of its own; the folder lives as long as the test.
@@ -65,7 +65,14 @@ async fn add(store: &Store, workspace: &WorkspaceId, name: &str, roles: &[Role],
     add_with_email(store, workspace, name, &name.to_lowercase().replace(' ', "."), roles, at).await
 }
 
-async fn add_with_email(store: &Store, workspace: &WorkspaceId, name: &str, local: &str, roles: &[Role], at: Timestamp) -> UserId {
+async fn add_with_email(
+    store: &Store,
+    workspace: &WorkspaceId,
+    name: &str,
+    local: &str,
+    roles: &[Role],
+    at: Timestamp,
+) -> UserId {
     let mut tx = store.begin(at).await.expect("begins");
     let new = NewAccount {
         workspace: workspace.clone(),
@@ -290,15 +297,18 @@ on_both! {
         let now = Timestamp(1_000_000);
         let subjects = [("account:a@b.c".to_owned(), throttle::ACCOUNT), ("address:192.0.2.1".to_owned(), throttle::ADDRESS)];
         // Ten at once: none is lost.
-        let tries = (0..10).map(|_| it.store.add_failure(&subjects, now));
-        for counted in futures_join_all(tries).await {
-            assert_eq!(counted.expect("counts").len(), 2);
+        let store = std::sync::Arc::new(it.store);
+        let mut tries = tokio::task::JoinSet::new();
+        for _ in 0..10 {
+            let (store, subjects) = (store.clone(), subjects.clone());
+            tries.spawn(async move { store.add_failure(&subjects, now).await.expect("counts").len() });
         }
-        assert_eq!(it.store.failures("account:a@b.c").await.expect("reads").failures, 10);
-        it.store.clear_failures("account:a@b.c").await.expect("clears");
-        assert_eq!(it.store.failures("account:a@b.c").await.expect("reads").failures, 0);
-        it.store.drop_old_failures(Timestamp(1_000_001)).await.expect("drops");
-        assert_eq!(it.store.failures("address:192.0.2.1").await.expect("reads").failures, 0);
+        assert_eq!(tries.join_all().await, [2; 10]);
+        assert_eq!(store.failures("account:a@b.c").await.expect("reads").failures, 10);
+        store.clear_failures("account:a@b.c").await.expect("clears");
+        assert_eq!(store.failures("account:a@b.c").await.expect("reads").failures, 0);
+        store.drop_old_failures(Timestamp(1_000_001)).await.expect("drops");
+        assert_eq!(store.failures("address:192.0.2.1").await.expect("reads").failures, 0);
     }
 
     async fn sessions_are_kept_renewed_and_removed(it: Fixture) {
@@ -345,27 +355,6 @@ on_both! {
         assert_eq!(before, after);
         pool.close().await;
     }
-}
-
-/// Runs futures at once; a whole crate for this one line is not worth it.
-async fn futures_join_all<T>(all: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
-    let mut pending: Vec<_> = all.map(Box::pin).collect();
-    let mut done: Vec<Option<T>> = pending.iter().map(|_| None).collect();
-    std::future::poll_fn(move |context| {
-        for (future, slot) in pending.iter_mut().zip(&mut done) {
-            if slot.is_none() {
-                if let std::task::Poll::Ready(value) = future.as_mut().poll(context) {
-                    *slot = Some(value);
-                }
-            }
-        }
-        if done.iter().all(Option::is_some) {
-            std::task::Poll::Ready(done.drain(..).flatten().collect())
-        } else {
-            std::task::Poll::Pending
-        }
-    })
-    .await
 }
 
 #[tokio::test]

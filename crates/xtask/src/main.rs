@@ -1,8 +1,9 @@
-//! The project's own tasks: `cargo xtask run`, `test`, `build`, `lint`, `setup`.
+//! The project's own tasks: `cargo xtask run`, `test`, `build`, `bench`, `lint`, `setup`.
 //!
 //! Each task does its own set-up, skips what is done already, and says what it is doing and how long it took. What it
 //! can't install it names, with the command that does, and stops.
 
+mod bench;
 mod failure;
 mod lint;
 mod process;
@@ -50,6 +51,9 @@ enum Task {
         #[arg(long)]
         release: bool,
     },
+    /// Measure the release build against the figures that are wanted
+    #[command(subcommand)]
+    Bench(bench::Bench),
     /// Check the formatting and run clippy on the server's and the browser's half
     Lint,
     /// Install what the other tasks need, without running any
@@ -77,6 +81,7 @@ fn perform(task: Task) -> Result<()> {
             println!("{}", binary.display());
             Ok(())
         }
+        Task::Bench(wanted) => bench::bench(&workspace, &wanted),
         Task::Lint => lint::lint(&workspace, &setup::wasm::ensure(&workspace)?),
         Task::Setup => {
             setup::wasm::ensure(&workspace)?;

@@ -102,7 +102,8 @@ pub async fn sign_in(email: &str, password: String, keep: bool, next: &str) -> R
     }
     caller.checked(caller.store().clear_failures(&subjects[0].0).await)?;
     start_session(&caller, &account, keep, now).await?;
-    let slug = caller.state.workspace_by_id(&account.person.workspace).map(|workspace| workspace.slug).unwrap_or_default();
+    let slug =
+        caller.state.workspace_by_id(&account.person.workspace).map(|workspace| workspace.slug).unwrap_or_default();
     Ok(Done::go(local_path::parse(next).unwrap_or_else(|| paths::home(&slug)), ""))
 }
 
@@ -141,7 +142,8 @@ async fn start_session(caller: &Caller, account: &Account, keep: bool, now: Time
         why: None,
     };
     let mut tx = caller.checked(caller.store().begin(now).await)?;
-    caller.checked(tx.record(&person.workspace, &author, Some(&person.subject()), &Event::SignedIn { address }).await)?;
+    caller
+        .checked(tx.record(&person.workspace, &author, Some(&person.subject()), &Event::SignedIn { address }).await)?;
     caller.checked(tx.commit().await)?;
     Ok(())
 }
@@ -169,7 +171,12 @@ fn paused(subject: &str, until: Timestamp, now: Timestamp) -> AppError {
 
 /// Counts a failure for account and address, and says how many tries are left. The words are the same for an account that
 /// does not exist.
-async fn count_failure(caller: &Caller, email: &EmailAddress, subjects: &[(String, Limit)], now: Timestamp) -> Result<AppError, AppError> {
+async fn count_failure(
+    caller: &Caller,
+    email: &EmailAddress,
+    subjects: &[(String, Limit)],
+    now: Timestamp,
+) -> Result<AppError, AppError> {
     let counts = caller.checked(caller.store().add_failure(subjects, now).await)?;
     metrics::counter!("atelier_sign_in_failures_total").increment(1);
     let mut left = u32::MAX;
@@ -185,7 +192,10 @@ async fn count_failure(caller: &Caller, email: &EmailAddress, subjects: &[(Strin
         }
     }
     let tries = counted(u64::from(left), "try", "tries");
-    let message = format!("That password does not fit this e-mail address. {tries} left before a pause of {}.", throttle::ACCOUNT.window);
+    let message = format!(
+        "That password does not fit this e-mail address. {tries} left before a pause of {}.",
+        throttle::ACCOUNT.window
+    );
     Ok(Problem::new("password", message).into())
 }
 
@@ -205,7 +215,11 @@ async fn record_pause(caller: &Caller, email: &EmailAddress, failures: u32) -> R
 
 /// A password longer than any that is taken is cut, so that nobody makes us hash megabytes; it cannot fit anyway.
 fn bounded(password: String) -> String {
-    if password.chars().count() <= password::MAX_LENGTH { password } else { password.chars().take(password::MAX_LENGTH + 1).collect() }
+    if password.chars().count() <= password::MAX_LENGTH {
+        password
+    } else {
+        password.chars().take(password::MAX_LENGTH + 1).collect()
+    }
 }
 
 /// Case, spaces and hyphens in a code do not matter.

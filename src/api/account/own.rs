@@ -30,7 +30,9 @@ pub async fn update_profile(name: &str, time_zone: &str, theme: &str) -> Result<
     let author = caller.author(None)?;
     let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
     caller.checked(tx.set_profile(&actor.person.id, name.as_str(), zone.as_str(), theme).await)?;
-    caller.checked(tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::ProfileChanged).await)?;
+    caller.checked(
+        tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::ProfileChanged).await,
+    )?;
     caller.checked(tx.commit().await)?;
     Ok(Done::stay("Your profile is saved."))
 }
@@ -47,7 +49,9 @@ pub async fn change_password(current: String, new: String) -> Result<Done, AppEr
     let subject = format!("account:{}", person.email);
     let limit = atelier_domain::throttle::ACCOUNT;
     let now = clock::now();
-    if let atelier_domain::throttle::Verdict::Paused { until } = limit.verdict(caller.checked(caller.store().failures(&subject).await)?, now) {
+    if let atelier_domain::throttle::Verdict::Paused { until } =
+        limit.verdict(caller.checked(caller.store().failures(&subject).await)?, now)
+    {
         let wait = until.since(now);
         return Err(AppError::TooMany {
             message: format!("Too many failed tries. Wait {wait}, then try again."),
@@ -63,10 +67,12 @@ pub async fn change_password(current: String, new: String) -> Result<Done, AppEr
     let mut tx = caller.checked(caller.store().begin(now).await)?;
     caller.checked(tx.set_password(&person.id, &hash, false).await)?;
     let sessions_ended = caller.checked(tx.end_sessions(&person.id, Some(&actor.session)).await)?;
-    caller.checked(tx.record(&actor.workspace.id, &author, Some(&person.subject()), &Event::PasswordChanged { sessions_ended }).await)?;
+    caller.checked(
+        tx.record(&actor.workspace.id, &author, Some(&person.subject()), &Event::PasswordChanged { sessions_ended })
+            .await,
+    )?;
     caller.checked(tx.commit().await)?;
-    // Streams of the other sessions end; this one's reconnect by themselves.
-    caller.state.live().cut(Cut::Person(person.id.clone()));
+    caller.state.live().cut(Cut::PersonExcept(person.id.clone(), actor.session.clone()));
     let ended = match sessions_ended {
         0 => String::new(),
         count => format!(" {} elsewhere ended.", atelier_domain::text::counted(count, "session", "sessions")),
@@ -87,7 +93,10 @@ pub async fn end_session(key: &str) -> Result<Done, AppError> {
     if !caller.checked(tx.end_session(&actor.person.id, &key).await)? {
         return Err(AppError::not_found("session of yours"));
     }
-    caller.checked(tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::SessionsEnded { count: 1 }).await)?;
+    caller.checked(
+        tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::SessionsEnded { count: 1 })
+            .await,
+    )?;
     caller.checked(tx.commit().await)?;
     caller.state.live().cut(Cut::Session(key.clone()));
     if key == actor.session {
@@ -103,7 +112,9 @@ pub async fn sign_out_everywhere() -> Result<Done, AppError> {
     let author = caller.author(None)?;
     let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
     let count = caller.checked(tx.end_sessions(&actor.person.id, None).await)?;
-    caller.checked(tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::SessionsEnded { count }).await)?;
+    caller.checked(
+        tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::SessionsEnded { count }).await,
+    )?;
     caller.checked(tx.commit().await)?;
     caller.checked(caller.session()?.flush().await)?;
     caller.state.live().cut(Cut::Person(actor.person.id.clone()));

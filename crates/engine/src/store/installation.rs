@@ -55,7 +55,8 @@ impl Store {
 
     /// Whether anybody has an account yet.
     pub async fn has_people(&self) -> Result<bool> {
-        let found: Option<i64> = sqlx::query_scalar("select cast(1 as bigint) from users limit 1").fetch_optional(&self.reader).await?;
+        let found: Option<i64> =
+            sqlx::query_scalar("select cast(1 as bigint) from users limit 1").fetch_optional(&self.reader).await?;
         Ok(found.is_some())
     }
 

@@ -44,7 +44,9 @@ pub enum OpenError {
         known: i64,
     },
     /// A step that was applied is not the one we know.
-    #[error("step {step} of the database is not the one that this binary knows; it was made by another build of Atelier")]
+    #[error(
+        "step {step} of the database is not the one that this binary knows; it was made by another build of Atelier"
+    )]
     Different {
         /// Which step.
         step: i64,
@@ -70,7 +72,9 @@ impl Store {
         // The path goes through a URL, so what a URL would take as its own is encoded.
         for byte in file.as_os_str().as_encoded_bytes() {
             match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => url.push(char::from(*byte)),
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                    url.push(char::from(*byte))
+                }
                 other => url.push_str(&format!("%{other:02X}")),
             }
         }
@@ -94,7 +98,8 @@ impl Store {
             source => OpenError::Migrate { source },
         })?;
         let reader = connect(kind, Access::Read, 4, options).await?;
-        let store = Self { kind, writer, write_lock: tokio::sync::Mutex::default(), reader, live: Live::starting_at(0) };
+        let store =
+            Self { kind, writer, write_lock: tokio::sync::Mutex::default(), reader, live: Live::starting_at(0) };
         let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
         Ok(Self { live: Live::starting_at(revision), ..store })
     }
@@ -142,8 +147,10 @@ async fn connect(kind: Kind, access: Access, size: u32, options: AnyConnectOptio
 async fn refuse_newer(pool: &Pool<Any>) -> Result<(), OpenError> {
     let known = MIGRATIONS.iter().map(|step| step.version).max().unwrap_or_default();
     // A fresh database has no such table; then there is nothing newer either.
-    let found: Option<i64> =
-        sqlx::query_scalar("select cast(max(version) as bigint) from _sqlx_migrations").fetch_one(pool).await.unwrap_or(None);
+    let found: Option<i64> = sqlx::query_scalar("select cast(max(version) as bigint) from _sqlx_migrations")
+        .fetch_one(pool)
+        .await
+        .unwrap_or(None);
     match found {
         Some(found) if found > known => Err(OpenError::Newer { found, known }),
         _ => Ok(()),

@@ -1,11 +1,11 @@
 //! Accounts and their roles.
 
-use atelier_domain::access::{Role, Rights};
+use atelier_domain::access::{Rights, Role};
 use atelier_domain::account::{self, AccountState, AccountVerb, Refusal, Standing, Theme};
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
-use sqlx::any::AnyRow;
 use sqlx::Row as _;
+use sqlx::any::AnyRow;
 
 use super::installation::new_id;
 use super::sql::Sql;
@@ -263,7 +263,8 @@ impl Store {
         }
         for person in people {
             let held = roles.remove(person.id.as_str()).unwrap_or_default();
-            person.roles = held.into_iter().filter(|(ws, _)| ws == person.workspace.as_str()).map(|(_, role)| role).collect();
+            person.roles =
+                held.into_iter().filter(|(ws, _)| ws == person.workspace.as_str()).map(|(_, role)| role).collect();
             person.roles.sort_unstable();
         }
         Ok(())
@@ -333,11 +334,17 @@ impl WriteTx<'_> {
         }
         let event = match verb {
             AccountVerb::Disable => {
-                sqlx::query("update users set disabled = 1 where id = $1").bind(person.id.as_str()).execute(&mut *self.tx).await?;
+                sqlx::query("update users set disabled = 1 where id = $1")
+                    .bind(person.id.as_str())
+                    .execute(&mut *self.tx)
+                    .await?;
                 Event::PersonDisabled { sessions_ended: self.end_sessions(&person.id, None).await? }
             }
             AccountVerb::Enable => {
-                sqlx::query("update users set disabled = 0 where id = $1").bind(person.id.as_str()).execute(&mut *self.tx).await?;
+                sqlx::query("update users set disabled = 0 where id = $1")
+                    .bind(person.id.as_str())
+                    .execute(&mut *self.tx)
+                    .await?;
                 Event::PersonEnabled
             }
             AccountVerb::ResetPassword => {
@@ -351,16 +358,25 @@ impl WriteTx<'_> {
     }
 
     /// Replaces the roles if the rules allow it, and records it.
-    pub async fn set_roles(&mut self, person: &Person, roles: &[Role], author: &Author) -> Result<std::result::Result<(), Refusal>> {
+    pub async fn set_roles(
+        &mut self,
+        person: &Person,
+        roles: &[Role],
+        author: &Author,
+    ) -> Result<std::result::Result<(), Refusal>> {
         let owners = self.count_owners(&person.workspace).await?;
-        if let Err(refusal) = account::judge_roles(person.standing(actor_id(author)), roles.contains(&Role::Owner), owners) {
+        if let Err(refusal) =
+            account::judge_roles(person.standing(actor_id(author)), roles.contains(&Role::Owner), owners)
+        {
             return Ok(Err(refusal));
         }
-        sqlx::query("delete from role_assignments where workspace_id = $1 and principal_kind = 'user' and principal_id = $2")
-            .bind(person.workspace.as_str())
-            .bind(person.id.as_str())
-            .execute(&mut *self.tx)
-            .await?;
+        sqlx::query(
+            "delete from role_assignments where workspace_id = $1 and principal_kind = 'user' and principal_id = $2",
+        )
+        .bind(person.workspace.as_str())
+        .bind(person.id.as_str())
+        .execute(&mut *self.tx)
+        .await?;
         self.insert_roles(&person.workspace, &person.id, roles).await?;
         let event = Event::RolesChanged { from: person.roles.clone(), to: roles.to_vec() };
         self.record(&person.workspace, author, Some(&person.subject()), &event).await?;
@@ -442,10 +458,12 @@ fn restrict(sql: &mut Sql, workspace: &WorkspaceId, filter: &PeopleFilter) {
         Some(AccountState::Waiting) => _ = sql.push(" and u.disabled = 0 and u.must_change_password = 1"),
     }
     if let Some(role) = filter.role {
-        sql.push(" and exists (select 1 from role_assignments a where a.workspace_id = u.workspace_id \
-                  and a.principal_kind = 'user' and a.principal_id = u.id and a.role = ")
-            .bind(role.key())
-            .push(")");
+        sql.push(
+            " and exists (select 1 from role_assignments a where a.workspace_id = u.workspace_id \
+                  and a.principal_kind = 'user' and a.principal_id = u.id and a.role = ",
+        )
+        .bind(role.key())
+        .push(")");
     }
     let part = filter.part.trim();
     if !part.is_empty() {

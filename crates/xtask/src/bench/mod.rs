@@ -1,0 +1,224 @@
+//! `cargo xtask bench web`: the figures that the portal promises, measured on the release binary.
+//!
+//! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
+//! a load from threads of this process, so that both share the processors. Counts and times are bounded.
+
+mod first_load;
+mod http;
+mod load;
+mod peer;
+mod report;
+mod running;
+mod studio;
+
+use std::{fs, thread, time::Duration};
+
+use clap::{Args, Subcommand};
+use load::{milliseconds, pause, percentile};
+use report::{
+    Report,
+    Wanted::{AtLeast, AtMost, Below, Context},
+};
+use studio::{Account, Studio};
+
+use crate::{
+    failure::{Failure, Result},
+    progress::{announce, step},
+    server::{self, Profile},
+    workspace::Workspace,
+};
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// The portal: memory, start, pages, sign-ins, first load
+    Web(Options),
+}
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// How long each load lasts
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=300))]
+    seconds: u32,
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Also measure JupyterHub, installed for this run into a throw-away environment (needs python3 and PyPI)
+    #[arg(long)]
+    peer: bool,
+}
+
+const PEOPLE: usize = 1_000;
+const RESTARTS: usize = 10;
+const CONNECTIONS: usize = 16;
+/// Idle means that nothing was asked for some seconds.
+const IDLE: Duration = Duration::from_secs(4);
+const WARM_UP: Duration = Duration::from_secs(1);
+
+const SIGN_INS_PER_SECOND: f64 = 20.0;
+/// Enough that a slow answer does not hold the next sign-in back.
+const SIGN_IN_CONNECTIONS: usize = 16;
+const PAGES_PER_SECOND: f64 = 100.0;
+const PAGE_CONNECTIONS: usize = 4;
+
+const HOME: &str = "/w/studio";
+const PEOPLE_PAGE: &str = "/w/studio/admin/people";
+const SIGN_IN_PAGE: &str = "/sign-in";
+
+pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
+    let Bench::Web(options) = bench;
+    let binary = server::build_with_site(workspace, Profile::Release)?;
+    let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+    let mut report = Report::default();
+    report.note(machine()?);
+    let lasting = Duration::from_secs(options.seconds.into());
+    let studio = Studio::new(binary, folder.path())?;
+    let rates = web(&studio, lasting, &mut report)?;
+    if options.peer {
+        peer::compare(folder.path(), PEOPLE, CONNECTIONS, lasting, &rates, &mut report)?;
+    }
+    if options.json {
+        println!("{:#}", report.json());
+    } else {
+        println!("\n{}", report.table());
+    }
+    Ok(())
+}
+
+/// How many pages a second were answered, for the comparison with others.
+#[derive(Debug)]
+pub struct Rates {
+    pub home: f64,
+    pub people: f64,
+}
+
+fn web(studio: &Studio, lasting: Duration, report: &mut Report) -> Result<Rates> {
+    let accounts = step(&format!("Making {PEOPLE} people"), || {
+        let (server, _) = studio.start()?;
+        let accounts = studio.seed(&server, PEOPLE)?;
+        server.stop()?;
+        Ok(accounts)
+    })?;
+    step(&format!("Starting {RESTARTS} times on that database"), || start(studio, report))?;
+
+    let (server, _) = studio.start()?;
+    step("Leaving the server alone", || {
+        pause(IDLE);
+        report.add("idle resident memory after the start", AtMost(40.0), server.memory_mb("VmRSS")?, "MB");
+        Ok(())
+    })?;
+    let cookie = studio.sign_in(&server)?;
+    step("Loading the first page", || first_load(&server, &cookie, report))?;
+
+    let mut rate = |what: &str, path: &str, cookie: &str, rate, p99| {
+        step(&format!("Loading {what} over {CONNECTIONS} connections"), || {
+            let request = http::request("GET", path, server.port(), &studio::page_headers(cookie), "");
+            load::as_fast_as_possible(server.port(), CONNECTIONS, WARM_UP, &request)?;
+            let before = server.processor_seconds()?;
+            let outcome = load::as_fast_as_possible(server.port(), CONNECTIONS, lasting, &request)?;
+            let used = (server.processor_seconds()? - before) * 1_000.0;
+            report.add(format!("{what}: requests"), rate, outcome.per_second(), "/s");
+            report.add(format!("{what}: p50"), Context, outcome.percentile_ms(0.5), "ms");
+            report.add(format!("{what}: p99"), p99, outcome.percentile_ms(0.99), "ms");
+            report.add(format!("{what}: the server's processor time"), Context, used / outcome.count() as f64, "ms");
+            Ok(outcome.per_second())
+        })
+    };
+    let rates = Rates {
+        people: rate("People, 50 rows of 1,000", PEOPLE_PAGE, &cookie, AtLeast(1_000.0), AtMost(50.0))?,
+        home: rate("Home, signed in", HOME, &cookie, Context, Context)?,
+    };
+    rate("sign-in page", SIGN_IN_PAGE, "", Context, Context)?;
+    step("Signing in while pages are loaded", || sign_ins(&server, &accounts, &cookie, lasting, report))?;
+
+    step("Leaving the server alone", || {
+        pause(IDLE);
+        report.add("idle resident memory after the load", AtMost(40.0), server.memory_mb("VmRSS")?, "MB");
+        report.add("most resident memory at any time", Context, server.memory_mb("VmHWM")?, "MB");
+        Ok(())
+    })?;
+    server.stop()?;
+    Ok(rates)
+}
+
+/// From the start of the process to the first answer of `/readyz`.
+fn start(studio: &Studio, report: &mut Report) -> Result<()> {
+    let mut took = Vec::new();
+    for _ in 0..RESTARTS {
+        let (server, ready_after) = studio.start()?;
+        took.push(ready_after);
+        server.stop()?;
+    }
+    took.sort_unstable();
+    let what = format!("start to ready, {RESTARTS} restarts");
+    report.add(format!("{what}: median"), AtMost(300.0), milliseconds(percentile(&took, 0.5)), "ms");
+    report.add(format!("{what}: worst"), AtMost(300.0), milliseconds(percentile(&took, 1.0)), "ms");
+    Ok(())
+}
+
+fn first_load(server: &running::Running, cookie: &str, report: &mut Report) -> Result<()> {
+    for (what, path, cookie) in [("sign-in page", SIGN_IN_PAGE, ""), ("Home", HOME, cookie)] {
+        let load = first_load::load(server, path, cookie)?;
+        let kilobytes = |bytes: usize| bytes as f64 / 1e3;
+        let total = kilobytes(load.without_fonts());
+        report.add(format!("first load of {what}, without fonts"), AtMost(200.0), total, "kB");
+        report.add(format!("first load of {what}: its HTML as sent"), Context, kilobytes(load.html), "kB");
+        let compressed = kilobytes(load.html_as_brotli);
+        report.add(format!("first load of {what}: its HTML in brotli"), Context, compressed, "kB");
+        report.add(format!("first load of {what}: preloaded fonts"), Context, kilobytes(load.fonts), "kB");
+    }
+    Ok(())
+}
+
+/// Distinct people sign in at a steady pace while others read.
+fn sign_ins(
+    server: &running::Running,
+    accounts: &[Account],
+    cookie: &str,
+    lasting: Duration,
+    report: &mut Report,
+) -> Result<()> {
+    let port = server.port();
+    let page = http::request("GET", PEOPLE_PAGE, port, &studio::page_headers(cookie), "");
+    let count = |per_second: f64| (per_second * lasting.as_secs_f64()) as usize;
+    let pages = vec![page; count(PAGES_PER_SECOND)];
+    let sign_ins: Vec<Vec<u8>> =
+        accounts.iter().take(count(SIGN_INS_PER_SECOND)).map(|account| account.sign_in_request(port)).collect();
+    let (signed_in, loaded) = thread::scope(|scope| {
+        let signing_in = scope.spawn(|| load::at_a_pace(port, SIGN_IN_CONNECTIONS, SIGN_INS_PER_SECOND, sign_ins));
+        let loaded = load::at_a_pace(port, PAGE_CONNECTIONS, PAGES_PER_SECOND, pages);
+        (signing_in.join(), loaded)
+    });
+    let signed_in = signed_in.map_err(|_| Failure::new("a thread of the load panicked"))??;
+    let loaded = loaded?;
+    report.add("sign-ins with full argon2", AtLeast(19.0), signed_in.per_second(), "/s");
+    report.add("sign-ins: p50", Context, signed_in.percentile_ms(0.5), "ms");
+    report.add("sign-ins: p99", Context, signed_in.percentile_ms(0.99), "ms");
+    report.add("People meanwhile, 100 a second over 4 connections: p50", Context, loaded.percentile_ms(0.5), "ms");
+    report.add(
+        "People meanwhile, 100 a second over 4 connections: p99",
+        Below(100.0),
+        loaded.percentile_ms(0.99),
+        "ms",
+    );
+    Ok(())
+}
+
+/// What the figures depend on, and whether others were at work.
+fn machine() -> Result<String> {
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let read =
+        |path: &str| fs::read_to_string(path).map_err(|error| Failure::new(format!("reading {path} failed: {error}")));
+    let load = read("/proc/loadavg")?;
+    let load = load.split(' ').next().unwrap_or_default();
+    let memory = read("/proc/meminfo")?;
+    let memory =
+        memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    let gib = memory.unwrap_or_default() / 1_024.0 / 1_024.0;
+    if load.parse::<f64>().is_ok_and(|load| load > 1.0) {
+        announce("The machine is busy or just was; figures will look worse than they are");
+    }
+    Ok(format!(
+        "{cores} cores, {gib:.0} GiB; load before the run {load}. The load generator shares the cores with the server."
+    ))
+}

@@ -1,0 +1,307 @@
+//! The binary itself, as an operator meets it: its words when something is wrong, its exit codes, its signals.
+#![cfg(all(feature = "ssr", unix))]
+#![allow(missing_docs, reason = "tests")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use atelier_testing::{free_port, wait_until};
+
+const PASSWORD: &str = "kettle-orbit-violin";
+
+fn atelier() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    // Settings of whoever runs the tests must not leak in.
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ATELIER_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A running server, ended when dropped.
+struct Running {
+    child: Child,
+    port: u16,
+}
+
+impl Running {
+    fn start(data: &Path, more: &[&str]) -> Self {
+        let port = free_port();
+        let file = data.join("password");
+        std::fs::write(&file, PASSWORD).expect("written");
+        let child = atelier()
+            .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"])
+            .arg(data)
+            .args(["--admin-email", "ines@example.org", "--admin-password-file"])
+            .arg(&file)
+            .args(more)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        Self { child, port }
+    }
+
+    fn wait_ready(&self) {
+        wait_until("the server to be ready", Duration::from_secs(30), || {
+            get(self.port, "/readyz").filter(|text| text.contains("\"ready\":true"))
+        });
+    }
+
+    fn stop(mut self) -> (i32, String) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
+        let status = self.child.wait().expect("ends");
+        let mut log = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("reads");
+        (status.code().unwrap_or(-1), log)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One GET over plain HTTP/1.0, as text.
+fn get(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost:{port}\r\nAccept: text/html\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[test]
+fn a_wrong_flag_or_value_is_one_line_and_exit_code_2() {
+    for (arguments, parts) in [
+        (&["serve", "--lisen", "x"][..], &["--lisen", "command line", "did you mean listen?"][..]),
+        (&["serve", "--listen", "nonsense"], &["listen", "\"nonsense\"", "flag --listen"]),
+        (&["serve", "--listen"], &["--listen", "needs a value"]),
+        (&["sing"], &["sing", "not a command"]),
+        (&["user", "reset-password"], &["EMAIL", "missing"]),
+        (&["serve", "--config", "no-such.toml"], &["no-such.toml", "cannot be read"]),
+        (&["serve", "--tls-cert", "a.pem"], &["tls_cert", "tls_key"]),
+    ] {
+        let output = atelier().args(arguments).output().expect("runs");
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert_eq!(text.lines().count(), 1, "{arguments:?}: {text}");
+        assert!(parts.iter().all(|part| text.contains(part)), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn config_prints_values_and_sources_with_secrets_masked() {
+    let folder = folder();
+    std::fs::write(folder.path().join("atelier.toml"), "session_max_hours = 9\n").expect("written");
+    let output = atelier()
+        .args(["config", "--data"])
+        .arg(folder.path())
+        .env("ATELIER_METRICS_TOKEN", "sesame-open-sesame")
+        .env("ATELIER_DATABASE_URL", "postgres://me:hush@db.example/atelier")
+        .output()
+        .expect("runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!text.contains("sesame") && !text.contains("hush"), "{text}");
+    for part in [
+        "environment variable ATELIER_METRICS_TOKEN",
+        "postgres://me:********@db.example/atelier",
+        "atelier.toml",
+        "flag --data",
+        "127.0.0.1:3000",
+    ] {
+        assert!(text.contains(part), "{text} lacks {part}");
+    }
+}
+
+#[test]
+fn a_taken_port_is_named_and_the_data_is_not_touched() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("binds");
+    let port = taken.local_addr().expect("has one").port();
+    let folder = folder();
+    let data = folder.path().join("data");
+    let output = atelier()
+        .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"])
+        .arg(&data)
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains(&format!("port {port}")) && stderr(&output).contains("taken"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!data.exists());
+}
+
+#[test]
+fn data_that_cannot_be_used_is_refused_in_words() {
+    let folder = folder();
+    let file = folder.path().join("a-file");
+    std::fs::write(&file, "").expect("written");
+    let start = |data: &Path| {
+        let output = atelier()
+            .args(["serve", "--listen", &format!("127.0.0.1:{}", free_port()), "--data"])
+            .arg(data)
+            .output()
+            .expect("runs");
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        stderr(&output)
+    };
+    assert!(start(&file.join("below")).contains("cannot be made"));
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).expect("made");
+    std::fs::write(data.join("atelier.db"), "this is no database, and long enough to be looked at as one".repeat(100))
+        .expect("written");
+    let text = start(&data);
+    assert!(text.contains("atelier.db") && text.contains("not a database"), "{text}");
+    assert!(std::fs::read_to_string(data.join("atelier.db")).expect("still there").starts_with("this is no database"));
+}
+
+#[test]
+fn a_weak_admin_password_is_refused_at_the_start() {
+    let folder = folder();
+    let file = folder.path().join("password");
+    std::fs::write(&file, "short").expect("written");
+    let output = atelier()
+        .args(["serve", "--listen", &format!("127.0.0.1:{}", free_port()), "--admin-email", "a@b.c", "--data"])
+        .arg(folder.path().join("data"))
+        .arg("--admin-password-file")
+        .arg(&file)
+        .output()
+        .expect("runs");
+    assert!(
+        stderr(&output).contains("admin_password_file") && stderr(&output).contains("at least 12 characters"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_fresh_server_prints_its_set_up_code_and_sigterm_ends_it_cleanly() {
+    let folder = folder();
+    let port = free_port();
+    let mut child = atelier()
+        .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--log-format", "pretty", "--data"])
+        .arg(folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("set-up code")), "the code is printed");
+    assert!(lines.any(|line| line.contains("ready")), "and then it is ready");
+    assert!(get(port, "/").is_some_and(|text| text.contains("/set-up")));
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs").success());
+    assert!(lines.any(|line| line.contains("SIGTERM")));
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+}
+
+#[test]
+fn sigterm_ends_open_streams_and_keeps_what_was_acknowledged() {
+    let folder = folder();
+    let server = Running::start(folder.path(), &[]);
+    server.wait_ready();
+    let (code, log) = server.stop();
+    assert_eq!(code, 0, "{log}");
+    assert!(log.contains("has stopped"), "{log}");
+    // The configured admin is still there and is not made twice.
+    let again = Running::start(folder.path(), &[]);
+    again.wait_ready();
+    let (_, log) = again.stop();
+    assert!(!log.contains("was made"), "{log}");
+}
+
+fn reset_password(settings: &[&str]) {
+    let output = atelier().args(["user", "reset-password", "INES@example.org"]).args(settings).output().expect("runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let password = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert_eq!(password.len(), 24, "{password}");
+    let unknown =
+        atelier().args(["user", "reset-password", "nobody@example.org"]).args(settings).output().expect("runs");
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(stderr(&unknown).contains("nobody has an account"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn the_locked_out_admin_gets_in_again_while_the_server_runs_on_sqlite() {
+    let folder = folder();
+    let server = Running::start(folder.path(), &[]);
+    server.wait_ready();
+    reset_password(&["--data", folder.path().to_str().expect("a plain path")]);
+    server.stop();
+}
+
+#[test]
+fn the_locked_out_admin_gets_in_again_while_the_server_runs_on_postgres() {
+    let folder = folder();
+    let url = atelier_testing::postgres::shared().expect("PostgreSQL starts").create_database();
+    let server = Running::start(folder.path(), &["--database-url", &url]);
+    server.wait_ready();
+    assert!(!folder.path().join("atelier.db").exists());
+    reset_password(&["--database-url", &url]);
+    server.stop();
+}
+
+#[test]
+fn with_a_certificate_it_speaks_tls() {
+    use std::sync::Arc;
+    let folder = folder();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
+    let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).expect("written");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("written");
+    let paths = [cert.to_str().expect("plain"), key.to_str().expect("plain")];
+    let server = Running::start(folder.path(), &["--tls-cert", paths[0], "--tls-key", paths[1]]);
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).expect("a root");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let config = Arc::new(config);
+    let answer = wait_until("an answer over TLS", Duration::from_secs(30), || {
+        let name = rustls::pki_types::ServerName::try_from("localhost").expect("a name");
+        let mut connection = rustls::ClientConnection::new(Arc::clone(&config), name).expect("a connection");
+        let mut socket = TcpStream::connect(("127.0.0.1", server.port)).ok()?;
+        let mut stream = rustls::Stream::new(&mut connection, &mut socket);
+        stream.write_all(b"GET /sign-in HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+        let mut text = Vec::new();
+        // The server may close without a farewell; what came is what counts.
+        let _ = stream.read_to_end(&mut text);
+        Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| text.starts_with("HTTP/1.1 200"))
+    });
+    assert!(answer.to_lowercase().contains("strict-transport-security"), "{answer}");
+    server.stop();
+    let broken = atelier()
+        .args([
+            "serve",
+            "--listen",
+            &format!("127.0.0.1:{}", free_port()),
+            "--tls-cert",
+            paths[1],
+            "--tls-key",
+            paths[0],
+            "--data",
+        ])
+        .arg(folder.path().join("other"))
+        .output()
+        .expect("runs");
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(stderr(&broken).contains("tls_cert"), "{}", stderr(&broken));
+}
