@@ -28,9 +28,12 @@ const binary = resolve(import.meta.dirname, process.env['ATELIER_BIN'] ?? '../ta
 export function serverCommand(): string {
   const directory = (process.env['ATELIER_E2E_DIR'] ??= makeDirectory());
   const words = [binary, ...serveArguments(directory, port, 'with-admin')];
-  // exec, so that the signal to stop reaches the server and not a shell
-  return `exec ${words.map((word) => `'${word}'`).join(' ')}`;
+  // exec, so that the signal to stop reaches the server and not a shell; our own variables are no settings of the server
+  const foreign = Object.keys(process.env).filter(isSetting).map((name) => `-u ${name}`);
+  return `exec env ${foreign.join(' ')} ${words.map((word) => `'${word}'`).join(' ')}`;
 }
+
+const isSetting = (variable: string) => variable.startsWith('ATELIER_');
 
 function serveArguments(directory: string, onPort: string | number, accounts: 'with-admin' | 'empty'): string[] {
   const owner = ['--admin-email', admin.email, '--admin-password-file', join(directory, 'admin-password')];
@@ -79,7 +82,8 @@ export class Server {
   /** Starts it, again after `stop`, and waits until it is ready. */
   async start(): Promise<void> {
     this.#log = '';
-    const child = spawn(binary, this.words, { stdio: ['ignore', 'ignore', 'pipe'] });
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
+    const child = spawn(binary, this.words, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     this.#process = child;
     await new Promise<void>((ready, fail) => {
       const giveUp = (why: string) => fail(new Error(`${why}. Its log:\n${this.#log}`));

@@ -145,7 +145,7 @@ test.describe('the list', () => {
     await visit(`${people}?q=${word}`);
     const heading = (name: string) => page.getByRole('columnheader', { name });
     await expect(heading('Person')).toHaveAttribute('aria-sort', 'ascending');
-    await page.getByRole('link', { name: 'Person' }).click();
+    await page.getByRole('link', { name: 'Person', exact: true }).click();
     await expect(heading('Person')).toHaveAttribute('aria-sort', 'descending');
     await expect(namesOf(page)).toHaveText([cy.name, bo.name, ada.name]);
     await page.getByRole('link', { name: 'Added' }).click();

@@ -82,8 +82,9 @@ pub fn ConfirmCard(
     let rows = (!rows.is_empty()).then(|| view! { <ul class="outcomes">{rows}</ul> });
     let why = asks_why.then(|| {
         view! {
+            // As a dialog it may stand over a page that asks for a reason too.
             <Field
-                label="Why" name="why" value=state.value("why", "") problem=state.problem("why")
+                id="confirm-why" label="Why" name="why" value=state.value("why", "") problem=state.problem("why")
                 help="Goes to the history with your name." autocomplete="off" maxlength=MAX_WHY as u32
             />
         }

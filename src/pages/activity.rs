@@ -42,7 +42,7 @@ fn activity(visit: &Visit, query: Query, history: HistoryPage) -> AnyView {
     let content = if history.rows.is_empty() {
         nothing(&query)
     } else {
-        let list = events::by_day(history.rows, &visit.viewer);
+        let list = events::by_day(history.rows, &visit.viewer, events::Under::Page);
         view! { <Card flush=true><div class="body days">{list}</div><Pager text=text back=back next=next/></Card> }
             .into_any()
     };

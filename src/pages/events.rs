@@ -8,8 +8,17 @@ use crate::components::{Glyph, Icon, clock};
 use crate::paths;
 use crate::viewer::Viewer;
 
+/// What the headings of the days stand under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// The page's own heading.
+    Page,
+    /// The heading of a card.
+    Card,
+}
+
 /// Events, newest first, under a heading for each day.
-pub fn by_day(rows: Vec<HistoryRow>, viewer: &Viewer) -> AnyView {
+pub fn by_day(rows: Vec<HistoryRow>, viewer: &Viewer, under: Under) -> AnyView {
     let mut days: Vec<(String, Vec<HistoryRow>)> = Vec::new();
     for row in rows {
         let day = clock::day(row.at, viewer.now, &viewer.time_zone);
@@ -21,7 +30,11 @@ pub fn by_day(rows: Vec<HistoryRow>, viewer: &Viewer) -> AnyView {
     days.into_iter()
         .map(|(day, rows)| {
             let key = day.clone();
-            view! { <section class="day" data-key=key><h3>{day}</h3>{list(rows, viewer)}</section> }
+            let heading = match under {
+                Under::Page => view! { <h2>{day}</h2> }.into_any(),
+                Under::Card => view! { <h3>{day}</h3> }.into_any(),
+            };
+            view! { <section class="day" data-key=key>{heading}{list(rows, viewer)}</section> }
         })
         .collect_view()
         .into_any()

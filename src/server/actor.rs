@@ -1,11 +1,12 @@
 //! Who makes a request: read from the session and the store each time, so that a change of rights counts at once.
 
 use atelier_domain::history::Actor as HistoryActor;
-use atelier_domain::{SessionKey, UserId};
+use atelier_domain::SessionKey;
+use atelier_engine::clock;
 use atelier_engine::store::{self, Person, Workspace};
 use tower_sessions::Session;
 
-use super::session_store::{key_of, keys};
+use super::session_store::{is_alive, key_of, keys};
 use super::state::AppState;
 
 /// Somebody who is signed in.
@@ -28,13 +29,16 @@ impl Actor {
 
 /// Finds who is signed in. A session of a disabled or removed account is nobody's.
 pub async fn find(state: &AppState, session: &Session) -> Result<Option<Actor>, FindError> {
-    let Some(user) = session.get::<String>(keys::USER).await? else {
-        return Ok(None);
-    };
     let Some(id) = session.id() else {
         return Ok(None);
     };
-    let Some(person) = state.store().person(&UserId::new(user)).await? else {
+    let key = key_of(&id);
+    // Session and person in one statement; the session's own data are left to who changes them.
+    let found = state.store().session_and_person(&key).await?;
+    let alive = found.filter(|(info, _)| is_alive(info, state.presence(), state.config().sessions, clock::now()));
+    let Some((_, person)) = alive else {
+        // Looked for by the session layer too, which then takes the useless cookie away.
+        session.get_value(keys::USER).await?;
         return Ok(None);
     };
     if person.state == atelier_domain::account::AccountState::Disabled {
@@ -43,7 +47,7 @@ pub async fn find(state: &AppState, session: &Session) -> Result<Option<Actor>, 
     let Some(workspace) = state.workspace_by_id(&person.workspace) else {
         return Ok(None);
     };
-    Ok(Some(Actor { person, workspace, session: key_of(&id) }))
+    Ok(Some(Actor { person, workspace, session: key }))
 }
 
 /// The session or the account could not be read.

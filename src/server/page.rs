@@ -102,7 +102,7 @@ fn extension<T: Clone + Send + Sync + 'static>() -> Option<T> {
 
 /// Prepares what pages ask for: the viewer and the flash. Server functions and streams pass by.
 pub async fn prepare(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    let is_page = *request.method() == Method::GET && !request.uri().path().starts_with(crate::paths::FUNCTIONS);
+    let is_page = matches!(*request.method(), Method::GET | Method::HEAD) && !request.uri().path().starts_with(crate::paths::FUNCTIONS);
     if !is_page {
         return next.run(request).await;
     }

@@ -89,8 +89,7 @@ impl SessionStore for StoredSessions {
         let Some(WebSession { info, data }) = found else {
             return Ok(None);
         };
-        let seen_at = self.presence.session(&key).unwrap_or(info.seen_at).max(info.seen_at);
-        if !self.limits.is_alive(info.created_at, seen_at, clock::now()) {
+        if !is_alive(&info, &self.presence, self.limits, clock::now()) {
             return Ok(None);
         }
         let data: HashMap<String, serde_json::Value> =
@@ -103,6 +102,17 @@ impl SessionStore for StoredSessions {
     async fn delete(&self, id: &Id) -> Result<()> {
         self.store.delete_web_session(&key_of(id)).await.map_err(|error| Error::Backend(error.to_string()))
     }
+}
+
+/// Whether a session has reached neither of its limits.
+pub fn is_alive(
+    info: &WebSessionInfo,
+    presence: &Presence,
+    limits: atelier_domain::session::Limits,
+    now: Timestamp,
+) -> bool {
+    let seen_at = presence.session(&info.key).unwrap_or(info.seen_at).max(info.seen_at);
+    limits.is_alive(info.created_at, seen_at, now)
 }
 
 /// The name under which a session is stored.

@@ -15,6 +15,7 @@ pub mod history;
 pub mod id;
 pub mod name;
 pub mod password;
+pub mod schedule;
 pub mod session;
 pub mod text;
 pub mod throttle;

@@ -4,13 +4,18 @@
 
 use atelier_domain::password::check;
 use leptos::prelude::document;
-use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlInputElement};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, Event, HtmlButtonElement, HtmlInputElement};
 
 use crate::islands::dom::{closest, listen, listen_first, set_words};
 
 pub fn install() {
     listen_first(&document(), "blur", |event: Event| {
+        // A line that appears while a button is pressed moves the button away from under the pointer, and the click is
+        // lost. Whoever sends the form gets the server's word anyway.
+        if goes_to_button(&event) {
+            return;
+        }
         if let Some(input) = password_of(&event).filter(|input| !input.value().is_empty()) {
             judge(&input);
         }
@@ -24,6 +29,12 @@ pub fn install() {
 
 fn password_of(event: &Event) -> Option<HtmlInputElement> {
     closest(event, "input[data-check=password]")?.dyn_into().ok()
+}
+
+/// Whether the focus leaves for a button.
+fn goes_to_button(event: &Event) -> bool {
+    let next = js_sys::Reflect::get(event, &JsValue::from_str("relatedTarget"));
+    next.ok().and_then(|next| next.dyn_into::<HtmlButtonElement>().ok()).is_some()
 }
 
 fn judge(input: &HtmlInputElement) {

@@ -110,7 +110,7 @@ fn history(visit: &Visit, detail: &PersonDetail) -> AnyView {
     if detail.history.is_empty() {
         return view! { <p class="muted">"Nothing yet that you may see."</p> }.into_any();
     }
-    events::by_day(detail.history.clone(), &visit.viewer)
+    events::by_day(detail.history.clone(), &visit.viewer, events::Under::Card)
 }
 
 fn facts(visit: &Visit, detail: &PersonDetail) -> AnyView {

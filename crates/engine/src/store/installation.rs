@@ -55,14 +55,13 @@ impl Store {
 
     /// Whether anybody has an account yet.
     pub async fn has_people(&self) -> Result<bool> {
-        let found: Option<i64> =
-            sqlx::query_scalar("select cast(1 as bigint) from users limit 1").fetch_optional(&self.reader).await?;
+        let found = self.reader.row(sqlx::query("select cast(1 as bigint) from users limit 1")).await?;
         Ok(found.is_some())
     }
 
     /// The workspaces, by short name.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
-        let rows = sqlx::query("select id, slug, name from workspaces order by slug").fetch_all(&self.reader).await?;
+        let rows = self.reader.rows(sqlx::query("select id, slug, name from workspaces order by slug")).await?;
         Ok(rows
             .iter()
             .map(|row| Workspace { id: WorkspaceId::new(row.get::<String, _>(0)), slug: row.get(1), name: row.get(2) })

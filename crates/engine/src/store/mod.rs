@@ -11,6 +11,7 @@ mod history;
 mod installation;
 mod open;
 mod people;
+mod readers;
 mod sessions;
 mod sign_in_failures;
 mod sql;
@@ -27,6 +28,7 @@ use sqlx::AnyPool;
 use sqlx::any::AnyPoolOptions;
 use tokio::sync::Mutex;
 
+use self::readers::Readers;
 use crate::live::Live;
 
 /// Which database is behind the store.
@@ -67,7 +69,7 @@ pub struct Store {
     /// A pool of one, so that a broken connection is replaced; the lock keeps callers in line without a time-out.
     writer: AnyPool,
     write_lock: Mutex<()>,
-    reader: AnyPool,
+    reader: Readers,
     live: Live,
 }
 
@@ -84,7 +86,7 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        sqlx::query("select 1").execute(&self.reader).await?;
+        self.reader.row(sqlx::query("select 1")).await?;
         Ok(())
     }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use sqlx::any::AnyConnectOptions;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{Any, AnyPool, Executor as _, Pool};
+use sqlx::{Any, AnyConnection, AnyPool, Executor as _, Pool};
 
+use super::readers::Readers;
 use super::{Kind, Store, pool_options};
 use crate::live::Live;
 
@@ -90,14 +91,14 @@ impl Store {
             _ => return Err(OpenError::UnknownKind),
         };
         let options = AnyConnectOptions::from_str(url).map_err(|source| OpenError::Connect { source })?;
-        let writer = connect(kind, Access::Write, 1, options.clone()).await?;
+        let writer = connect_writer(kind, options.clone()).await?;
         refuse_newer(&writer).await?;
         check_writable(&writer).await?;
         MIGRATIONS.run(&writer).await.map_err(|source| match source {
             MigrateError::VersionMismatch(step) => OpenError::Different { step },
             source => OpenError::Migrate { source },
         })?;
-        let reader = connect(kind, Access::Read, 4, options).await?;
+        let reader = Readers::connect(kind, options).await.map_err(|source| OpenError::Connect { source })?;
         let store =
             Self { kind, writer, write_lock: tokio::sync::Mutex::default(), reader, live: Live::starting_at(0) };
         let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
@@ -105,42 +106,44 @@ impl Store {
     }
 }
 
+/// What a connection is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     Read,
     Write,
 }
 
-async fn connect(kind: Kind, access: Access, size: u32, options: AnyConnectOptions) -> Result<AnyPool, OpenError> {
+async fn connect_writer(kind: Kind, options: AnyConnectOptions) -> Result<AnyPool, OpenError> {
     pool_options()
-        .max_connections(size)
+        .max_connections(1)
         .min_connections(1)
         .acquire_timeout(Duration::from_secs(10))
-        .after_connect(move |connection, _| {
-            Box::pin(async move {
-                let statements: &[&str] = match (kind, access) {
-                    // FULL: what was acknowledged survives a power cut, not only a crash of ours.
-                    (Kind::Sqlite, Access::Write) => &[
-                        "pragma journal_mode = wal",
-                        "pragma synchronous = full",
-                        "pragma foreign_keys = on",
-                        "pragma busy_timeout = 5000",
-                    ],
-                    (Kind::Sqlite, Access::Read) => {
-                        &["pragma query_only = on", "pragma busy_timeout = 5000", "pragma cache_size = -2000"]
-                    }
-                    (Kind::Postgres, Access::Write) => &[],
-                    (Kind::Postgres, Access::Read) => &["set session characteristics as transaction read only"],
-                };
-                for statement in statements {
-                    connection.execute(*statement).await?;
-                }
-                Ok(())
-            })
-        })
+        .after_connect(move |connection, _| Box::pin(prepare(connection, kind, Access::Write)))
         .connect_with(options)
         .await
         .map_err(|source| OpenError::Connect { source })
+}
+
+/// Tells a new connection what it is for.
+pub(super) async fn prepare(connection: &mut AnyConnection, kind: Kind, access: Access) -> sqlx::Result<()> {
+    let statements: &[&str] = match (kind, access) {
+        // FULL: what was acknowledged survives a power cut, not only a crash of ours.
+        (Kind::Sqlite, Access::Write) => &[
+            "pragma journal_mode = wal",
+            "pragma synchronous = full",
+            "pragma foreign_keys = on",
+            "pragma busy_timeout = 5000",
+        ],
+        (Kind::Sqlite, Access::Read) => {
+            &["pragma query_only = on", "pragma busy_timeout = 5000", "pragma cache_size = -2000"]
+        }
+        (Kind::Postgres, Access::Write) => &[],
+        (Kind::Postgres, Access::Read) => &["set session characteristics as transaction read only"],
+    };
+    for statement in statements {
+        connection.execute(*statement).await?;
+    }
+    Ok(())
 }
 
 /// Looks at the applied steps before anything is written.

@@ -130,19 +130,22 @@ pub struct PeopleFilter {
 /// A person's or session's last request, as it is flushed.
 pub type SeenAt<'a> = (&'a str, Timestamp);
 
-const COLUMNS: &str = "u.id, u.workspace_id, u.email, u.name, u.must_change_password, u.disabled, u.time_zone, u.theme, \
-                       u.created_at, u.seen_at, u.notices_read_at";
+/// What [`person`] reads. The roles come along in one column: a statement of their own would be a second trip to the
+/// database for nearly every request.
+pub(super) const COLUMNS: &str = "u.id, u.workspace_id, u.email, u.name, u.must_change_password, u.disabled, u.time_zone, \
+    u.theme, u.created_at, u.seen_at, u.notices_read_at, \
+    (select string_agg(a.role, ',') from role_assignments a where a.workspace_id = u.workspace_id \
+     and a.principal_kind = 'user' and a.principal_id = u.id)";
+
+/// How many columns those are; what a statement adds comes after them.
+pub(super) const COLUMN_COUNT: usize = 12;
 
 impl Store {
     /// One account by its sign-in name, with its hash.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
         let sql = format!("select {COLUMNS}, u.password_hash from users u where u.email = $1");
-        let Some(row) = sqlx::query(&sql).bind(email).fetch_optional(&self.reader).await? else {
-            return Ok(None);
-        };
-        let mut people = vec![person(&row)];
-        self.add_roles(&mut people).await?;
-        Ok(people.pop().map(|person| Account { person, password_hash: row.get(11) }))
+        let row = self.reader.row(sqlx::query(&sql).bind(email)).await?;
+        Ok(row.map(|row| Account { person: person(&row), password_hash: row.get(COLUMN_COUNT) }))
     }
 
     /// One person.
@@ -160,7 +163,6 @@ impl Store {
         let rows = sql.rows(&self.reader).await?;
         let mut people: Vec<Person> = rows.iter().map(person).collect();
         people.sort_by_key(|person| ids.iter().position(|id| *id == person.id));
-        self.add_roles(&mut people).await?;
         Ok(people)
     }
 
@@ -178,10 +180,7 @@ impl Store {
             sql.push(&format!(" and u.id {beyond} ")).bind(id.as_str()).push("))");
         }
         sql.push(&format!(" order by u.{column} {direction}, u.id {direction} limit ")).bind(filter.limit);
-        let rows = sql.rows(&self.reader).await?;
-        let mut people: Vec<Person> = rows.iter().map(person).collect();
-        self.add_roles(&mut people).await?;
-        Ok(people)
+        Ok(sql.rows(&self.reader).await?.iter().map(person).collect())
     }
 
     /// How many people fit the filter, wherever it starts.
@@ -193,13 +192,12 @@ impl Store {
 
     /// How many people hold each role, disabled ones left out.
     pub async fn role_counts(&self, workspace: &WorkspaceId) -> Result<Vec<(Role, u64)>> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "select a.role, cast(count(*) as bigint) from role_assignments a join users u on u.id = a.principal_id \
              where a.workspace_id = $1 and a.principal_kind = 'user' and u.disabled = 0 group by a.role",
         )
-        .bind(workspace.as_str())
-        .fetch_all(&self.reader)
-        .await?;
+        .bind(workspace.as_str());
+        let rows = self.reader.rows(query).await?;
         let count = |role: Role| {
             let row = rows.iter().find(|row| row.get::<String, _>(0) == role.key());
             row.map_or(0, |row| u64::try_from(row.get::<i64, _>(1)).unwrap_or_default())
@@ -209,20 +207,19 @@ impl Store {
 
     /// The names of Owners who can sign in, at most `limit`: the people who can grant rights.
     pub async fn owner_names(&self, workspace: &WorkspaceId, limit: i64) -> Result<Vec<String>> {
-        Ok(sqlx::query_scalar(
+        let query = sqlx::query(
             "select u.name from users u join role_assignments a on a.principal_id = u.id and a.principal_kind = 'user' \
              where a.workspace_id = $1 and a.role = 'owner' and u.disabled = 0 order by u.seen_at desc, u.id limit $2",
         )
         .bind(workspace.as_str())
-        .bind(limit)
-        .fetch_all(&self.reader)
-        .await?)
+        .bind(limit);
+        Ok(self.reader.rows(query).await?.iter().map(|row| row.get(0)).collect())
     }
 
     /// How many Owners can sign in.
     pub async fn count_owners(&self, workspace: &WorkspaceId) -> Result<u64> {
-        let count: i64 = sqlx::query_scalar(OWNERS).bind(workspace.as_str()).fetch_one(&self.reader).await?;
-        Ok(u64::try_from(count).unwrap_or_default())
+        let row = self.reader.row(sqlx::query(OWNERS).bind(workspace.as_str())).await?;
+        Ok(row.map_or(0, |row| u64::try_from(row.get::<i64, _>(0)).unwrap_or_default()))
     }
 
     /// Writes last requests that were kept in memory. No revision: nobody waits for it.
@@ -241,32 +238,6 @@ impl Store {
             }
         }
         tx.commit().await?;
-        Ok(())
-    }
-
-    async fn add_roles(&self, people: &mut [Person]) -> Result<()> {
-        if people.is_empty() {
-            return Ok(());
-        }
-        let mut sql = Sql::new(
-            "select principal_id, workspace_id, role from role_assignments where principal_kind = 'user' and principal_id in ",
-        );
-        sql.bind_list(people.iter().map(|person| person.id.as_str()));
-        let rows = sql.rows(&self.reader).await?;
-        let mut roles: std::collections::HashMap<String, Vec<(String, Role)>> = std::collections::HashMap::new();
-        for row in &rows {
-            let key: String = row.get(2);
-            // A role of a later version grants nothing here.
-            if let Some(role) = Role::from_key(&key) {
-                roles.entry(row.get(0)).or_default().push((row.get(1), role));
-            }
-        }
-        for person in people {
-            let held = roles.remove(person.id.as_str()).unwrap_or_default();
-            person.roles =
-                held.into_iter().filter(|(ws, _)| ws == person.workspace.as_str()).map(|(_, role)| role).collect();
-            person.roles.sort_unstable();
-        }
         Ok(())
     }
 }
@@ -302,20 +273,8 @@ impl WriteTx<'_> {
     /// Reads a person inside the transaction, roles included.
     pub async fn person(&mut self, id: &UserId) -> Result<Option<Person>> {
         let sql = format!("select {COLUMNS} from users u where u.id = $1");
-        let Some(row) = sqlx::query(&sql).bind(id.as_str()).fetch_optional(&mut *self.tx).await? else {
-            return Ok(None);
-        };
-        let mut found = person(&row);
-        let keys: Vec<String> = sqlx::query_scalar(
-            "select role from role_assignments where workspace_id = $1 and principal_kind = 'user' and principal_id = $2",
-        )
-        .bind(found.workspace.as_str())
-        .bind(id.as_str())
-        .fetch_all(&mut *self.tx)
-        .await?;
-        found.roles = keys.iter().filter_map(|key| Role::from_key(key)).collect();
-        found.roles.sort_unstable();
-        Ok(Some(found))
+        let row = sqlx::query(&sql).bind(id.as_str()).fetch_optional(&mut *self.tx).await?;
+        Ok(row.as_ref().map(person))
     }
 
     /// Carries a verb out if the rules allow it, ends sessions where it must, and records it. The answer names whose
@@ -481,7 +440,12 @@ fn bind_sort_value(sql: &mut Sql, order: PeopleOrder, value: &str) {
     };
 }
 
-fn person(row: &AnyRow) -> Person {
+/// Reads [`COLUMNS`].
+pub(super) fn person(row: &AnyRow) -> Person {
+    let roles: Option<String> = row.get(11);
+    // A role of a later version grants nothing here.
+    let mut roles: Vec<Role> = roles.unwrap_or_default().split(',').filter_map(Role::from_key).collect();
+    roles.sort_unstable();
     let (must_change, disabled): (i64, i64) = (row.get(4), row.get(5));
     let seen_at: i64 = row.get(9);
     Person {
@@ -499,6 +463,6 @@ fn person(row: &AnyRow) -> Person {
         created_at: Timestamp(row.get(8)),
         seen_at: (seen_at > 0).then_some(Timestamp(seen_at)),
         notices_read_at: Timestamp(row.get(10)),
-        roles: Vec::new(),
+        roles,
     }
 }

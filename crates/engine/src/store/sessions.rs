@@ -4,6 +4,7 @@ use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId};
 use sqlx::Row as _;
 use sqlx::any::AnyRow;
 
+use super::people::{self, Person};
 use super::{Result, Store, WriteTx};
 
 /// A session as it is stored.
@@ -42,15 +43,26 @@ impl Store {
     /// One session by its key.
     pub async fn web_session(&self, key: &SessionKey) -> Result<Option<WebSession>> {
         let sql = format!("select {COLUMNS}, data from web_sessions where id = $1");
-        let row = sqlx::query(&sql).bind(key.as_str()).fetch_optional(&self.reader).await?;
-        Ok(row.map(|row| WebSession { info: info(&row), data: row.get(8) }))
+        let row = self.reader.row(sqlx::query(&sql).bind(key.as_str())).await?;
+        Ok(row.map(|row| WebSession { info: info(&row, 0), data: row.get(8) }))
+    }
+
+    /// A session with the person whose it is, in one trip to the database: every request of somebody signed in asks this.
+    pub async fn session_and_person(&self, key: &SessionKey) -> Result<Option<(WebSessionInfo, Person)>> {
+        let sql = format!(
+            "select {}, s.id, s.workspace_id, s.user_id, s.device, s.address, s.created_at, s.seen_at, s.ends_at \
+             from web_sessions s join users u on u.id = s.user_id where s.id = $1",
+            people::COLUMNS
+        );
+        let row = self.reader.row(sqlx::query(&sql).bind(key.as_str())).await?;
+        Ok(row.map(|row| (info(&row, people::COLUMN_COUNT), people::person(&row))))
     }
 
     /// The sessions of a person, newest first, dead ones included.
     pub async fn web_sessions_of(&self, user: &UserId) -> Result<Vec<WebSessionInfo>> {
         let sql = format!("select {COLUMNS} from web_sessions where user_id = $1 order by created_at desc, id");
-        let rows = sqlx::query(&sql).bind(user.as_str()).fetch_all(&self.reader).await?;
-        Ok(rows.iter().map(info).collect())
+        let rows = self.reader.rows(sqlx::query(&sql).bind(user.as_str())).await?;
+        Ok(rows.iter().map(|row| info(row, 0)).collect())
     }
 
     /// Writes a session, new or changed. Only its data may change later. A session of somebody who was disabled since is
@@ -118,15 +130,16 @@ impl WriteTx<'_> {
     }
 }
 
-fn info(row: &AnyRow) -> WebSessionInfo {
+/// Reads [`COLUMNS`] from the column `first` on.
+fn info(row: &AnyRow, first: usize) -> WebSessionInfo {
     WebSessionInfo {
-        key: SessionKey::new(row.get::<String, _>(0)),
-        workspace: WorkspaceId::new(row.get::<String, _>(1)),
-        user: UserId::new(row.get::<String, _>(2)),
-        device: row.get(3),
-        address: row.get(4),
-        created_at: Timestamp(row.get(5)),
-        seen_at: Timestamp(row.get(6)),
-        ends_at: Timestamp(row.get(7)),
+        key: SessionKey::new(row.get::<String, _>(first)),
+        workspace: WorkspaceId::new(row.get::<String, _>(first + 1)),
+        user: UserId::new(row.get::<String, _>(first + 2)),
+        device: row.get(first + 3),
+        address: row.get(first + 4),
+        created_at: Timestamp(row.get(first + 5)),
+        seen_at: Timestamp(row.get(first + 6)),
+        ends_at: Timestamp(row.get(first + 7)),
     }
 }

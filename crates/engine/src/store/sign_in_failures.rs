@@ -2,14 +2,16 @@
 
 use atelier_domain::Timestamp;
 use atelier_domain::throttle::{Count, Limit};
-use sqlx::{Any, Executor, Row as _};
+use sqlx::Row as _;
+use sqlx::any::AnyRow;
 
 use super::{Result, Store, WriteTx};
 
 impl Store {
     /// The failures counted under a subject.
     pub async fn failures(&self, subject: &str) -> Result<Count> {
-        count(&self.reader, subject).await
+        let row = self.reader.row(sqlx::query(COUNT).bind(subject)).await?;
+        Ok(count(row.as_ref()))
     }
 
     /// Counts one more failure under each subject, in one transaction, and gives the new counts. Two failures at the same
@@ -19,7 +21,8 @@ impl Store {
         let mut tx = self.writer.begin().await?;
         let mut counts = Vec::with_capacity(subjects.len());
         for (subject, limit) in subjects {
-            let next = limit.after_failure(count(&mut *tx, subject).await?, now);
+            let row = sqlx::query(COUNT).bind(subject.as_str()).fetch_optional(&mut *tx).await?;
+            let next = limit.after_failure(count(row.as_ref()), now);
             sqlx::query(
                 "insert into sign_in_failures (subject, failures, since) values ($1, $2, $3) \
                  on conflict (subject) do update set failures = excluded.failures, since = excluded.since",
@@ -58,13 +61,11 @@ impl WriteTx<'_> {
     }
 }
 
-async fn count<'e>(executor: impl Executor<'e, Database = Any>, subject: &str) -> Result<Count> {
-    let row = sqlx::query("select failures, since from sign_in_failures where subject = $1")
-        .bind(subject.to_owned())
-        .fetch_optional(executor)
-        .await?;
-    Ok(row.map_or_else(Count::default, |row| Count {
+const COUNT: &str = "select failures, since from sign_in_failures where subject = $1";
+
+fn count(row: Option<&AnyRow>) -> Count {
+    row.map_or_else(Count::default, |row| Count {
         failures: u32::try_from(row.get::<i64, _>(0)).unwrap_or(u32::MAX),
         since: Timestamp(row.get(1)),
-    }))
+    })
 }

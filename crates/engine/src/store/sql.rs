@@ -3,9 +3,10 @@
 
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, AnyPool};
+use sqlx::Any;
 
 use super::Result;
+use super::readers::Readers;
 
 /// A statement in the making. Only fixed text is pushed; whatever came from outside is bound.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Sql {
     }
 
     /// Runs it and gives all rows.
-    pub async fn rows(self, pool: &AnyPool) -> Result<Vec<AnyRow>> {
+    pub async fn rows(self, readers: &Readers) -> Result<Vec<AnyRow>> {
         let mut query: Query<'_, Any, AnyArguments<'_>> = sqlx::query(&self.text);
         for value in self.values {
             query = match value {
@@ -79,13 +80,13 @@ impl Sql {
                 Value::Number(number) => query.bind(number),
             };
         }
-        Ok(query.fetch_all(pool).await?)
+        Ok(readers.rows(query).await?)
     }
 
     /// Runs it and gives the one count that it selects.
-    pub async fn count(self, pool: &AnyPool) -> Result<u64> {
+    pub async fn count(self, readers: &Readers) -> Result<u64> {
         use sqlx::Row as _;
-        let rows = self.rows(pool).await?;
+        let rows = self.rows(readers).await?;
         Ok(rows.first().map_or(0, |row| u64::try_from(row.get::<i64, _>(0)).unwrap_or_default()))
     }
 }

@@ -11,7 +11,7 @@ mod report;
 mod running;
 mod studio;
 
-use std::{fs, thread, time::Duration};
+use std::{fs, path::PathBuf, thread, time::Duration};
 
 use clap::{Args, Subcommand};
 use load::{milliseconds, pause, percentile};
@@ -43,6 +43,9 @@ pub struct Options {
     /// Print JSON in place of the table
     #[arg(long)]
     json: bool,
+    /// Measure this binary in place of a fresh build, to compare two versions
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
     /// Also measure JupyterHub, installed for this run into a throw-away environment (needs python3 and PyPI)
     #[arg(long)]
     peer: bool,
@@ -67,7 +70,10 @@ const SIGN_IN_PAGE: &str = "/sign-in";
 
 pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
     let Bench::Web(options) = bench;
-    let binary = server::build_with_site(workspace, Profile::Release)?;
+    let binary = match &options.binary {
+        Some(binary) => binary.clone(),
+        None => server::build_with_site(workspace, Profile::Release)?,
+    };
     let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
     let mut report = Report::default();
     report.note(machine()?);

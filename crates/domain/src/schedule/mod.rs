@@ -1,0 +1,46 @@
+//! Schedules: when an instance starts or stops and when a cluster keeps nodes ready.
+//!
+//! The parts, from the calendar to the decision:
+//! - [`cron`] and [`recurrence`] are the two ways to say *when*, a [`Trigger`] is either of them;
+//! - a [`Timetable`] is a trigger in an IANA zone with an optional start: it knows its firings as instants;
+//! - a [`Schedule`] adds what to do, and [`due`] judges what is to be done now, after any downtime;
+//! - a [`Wheel`] keeps the next firings of very many schedules in order.
+//!
+//! Everything up to the trigger needs no tz database, so that the browser checks a form with the server's own code.
+//!
+//! # Clocks that change
+//!
+//! A trigger has one of three paces, by its meaning and not by how it is written:
+//!
+//! | pace | which triggers | clocks go forward (local times missing) | clocks go back (local times twice) |
+//! | --- | --- | --- | --- |
+//! | wall clock | those with chosen hours | fires at the switch, the first instant after the gap; all that fall into one gap are one firing | fires once, at the first of the two |
+//! | every hour | those that allow all 24 hours, such as `*/15 * * * *` | missing times are left out: the next one is less than an hour away | fires in both |
+//! | elapsed | recurrences by minute or hour | not concerned: counted in elapsed time from the start | not concerned |
+//!
+//! A gap of a whole day or more is a day that a place left out (Pacific/Apia had no 30 December 2011). That day does
+//! not exist, so nothing planned for it fires, and a daily schedule does not fire twice at its end.
+
+pub mod action;
+pub mod civil;
+pub mod cron;
+#[cfg(feature = "zones")]
+pub mod due;
+pub mod recurrence;
+mod sentence;
+mod set;
+#[cfg(feature = "zones")]
+pub mod timetable;
+pub mod trigger;
+pub mod wheel;
+
+pub use action::{Action, Target};
+pub use civil::{LocalTime, UtcOffset, Weekday};
+pub use cron::Cron;
+#[cfg(feature = "zones")]
+pub use due::{Decision, Outcome, Schedule, due};
+pub use recurrence::{Frequency, MonthDay, Recurrence};
+#[cfg(feature = "zones")]
+pub use timetable::{Firing, Note, Timetable, Zone};
+pub use trigger::{Pace, Trigger};
+pub use wheel::Wheel;

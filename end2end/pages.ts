@@ -1,0 +1,25 @@
+// Every page of the portal for somebody who is signed in, as src/app.rs routes them.
+
+import type { Person } from './office.ts';
+
+const studio = '/w/studio';
+
+/** What each page is called in the title of a test, and where it is; `person` is somebody to look at. */
+export const everyPage: [name: string, path: (person: Person) => string][] = [
+  ['home', () => studio],
+  ['instances', () => `${studio}/compute/instances`],
+  ['clusters', () => `${studio}/compute/clusters`],
+  ['attached computes', () => `${studio}/compute/attached`],
+  ['serverless jobs', () => `${studio}/compute/serverless`],
+  ['activity', () => `${studio}/activity`],
+  ['an empty filter of activity', () => `${studio}/activity?q=nothing-fits-this`],
+  ['people', () => `${studio}/admin/people`],
+  ['an empty filter of people', () => `${studio}/admin/people?q=nothing-fits-this`],
+  ['the form for a new person', () => `${studio}/admin/people/new`],
+  ['a person', (person) => person.path],
+  ['the question before disabling', (person) => `${studio}/admin/people/confirm/disable?id=${person.id}`],
+  ['roles', () => `${studio}/admin/roles`],
+  ['search', () => `${studio}/search`],
+  ['what was found', () => `${studio}/search?q=ad`],
+  ['the profile', () => '/profile'],
+];

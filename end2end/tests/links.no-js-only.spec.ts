@@ -1,0 +1,79 @@
+import { admin, expect, test } from '../fixtures.ts';
+
+/** Addresses as routes: what differs from one thing to the next is left out. */
+function routeOf(href: string): string {
+  const path = href.split(/[?#]/)[0] ?? '';
+  return path.replace(/\/people\/user-[^/]+/, '/people/:id');
+}
+
+test('every page can be reached by links alone, and every form can be sent', async ({ signedInAs, newPerson, office, visit }) => {
+  const page = await signedInAs(admin);
+  // Somebody disabled, so that there is something to enable.
+  await office.change('disable', await newPerson({ waiting: true }));
+  const seen = new Map<string, string>();
+  const functions = new Set<string>();
+  const waiting = ['/'];
+  for (let path = waiting.pop(); path; path = waiting.pop()) {
+    const response = await visit(path);
+    expect(response?.status(), path).toBe(200);
+    const { forms, links } = await page.evaluate(() => ({
+      forms: [...document.forms].map((form) => ({
+        method: form.method,
+        action: form.getAttribute('action') ?? '',
+        // The return key sends a form with one field, as it always has; any other needs a button.
+        canBeSent: !!form.querySelector('button[type=submit]') || form.querySelectorAll('input').length === 1,
+      })),
+      links: [...document.querySelectorAll('a[href^="/"]')].map((link) => link.getAttribute('href') ?? ''),
+    }));
+    for (const { method, action, canBeSent } of forms) {
+      if (method === 'post') functions.add(action.replace('/fn/', ''));
+      expect(canBeSent, `${path}: the form for ${action} can be sent`).toBe(true);
+    }
+    for (const href of links) {
+      if (!seen.has(routeOf(href))) {
+        seen.set(routeOf(href), href);
+        waiting.push(href);
+      }
+    }
+  }
+  expect([...seen.keys()].sort()).toEqual([
+    '/profile',
+    '/w/studio',
+    '/w/studio/activity',
+    '/w/studio/admin/people',
+    '/w/studio/admin/people/:id',
+    '/w/studio/admin/people/confirm/disable',
+    '/w/studio/admin/people/confirm/enable',
+    '/w/studio/admin/people/confirm/reset-password',
+    '/w/studio/admin/people/new',
+    '/w/studio/admin/roles',
+    '/w/studio/compute/attached',
+    '/w/studio/compute/clusters',
+    '/w/studio/compute/instances',
+    '/w/studio/compute/serverless',
+    '/w/studio/search',
+  ]);
+  expect([...functions].sort()).toEqual([
+    'change_accounts',
+    'change_password',
+    'create_person',
+    'end_session',
+    'set_nav',
+    'set_roles',
+    'set_theme',
+    'sign_out',
+    'sign_out_everywhere',
+    'update_profile',
+  ]);
+});
+
+test('nothing that needs script is shown without it', async ({ signedInAs, visit, page: own }) => {
+  const page = await signedInAs(admin);
+  await visit('/w/studio/admin/people');
+  await expect(page.getByText('Ctrl K')).toBeHidden();
+  await expect(page.getByText('Live updates off')).toBeHidden();
+  await own.context().clearCookies();
+  await visit('/sign-in');
+  await page.getByText('Forgot your password?').click();
+  await expect(page.getByRole('button', { name: 'Copy' })).toBeHidden();
+});
