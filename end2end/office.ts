@@ -17,6 +17,9 @@ export interface Person extends Account {
 export interface Wanted {
   /** What the name starts with; the rest makes it unique. */
   name?: string;
+  /** The e-mail address, for a person who is called exactly `name`; a unique one unless it is given. */
+  email?: string;
+  why?: string;
   roles?: Role[];
   /** Leaves the person waiting for the first sign-in: `password` is the temporary one then. */
   waiting?: boolean;
@@ -59,11 +62,12 @@ export class Office {
   }
 
   /** Adds a person with a unique name, who has chosen a password unless still waiting. */
-  async add({ name = 'Noor', roles = ['data-scientist'], waiting = false }: Wanted = {}): Promise<Person> {
+  async add(wanted: Wanted = {}): Promise<Person> {
+    const { name = 'Noor', roles = ['data-scientist'], waiting = false, why = '' } = wanted;
     const word = unique();
-    const email = `${word}@example.test`;
-    const full = `${name} ${word}`;
-    const done = await call(this.owner, 'create_person', { name: full, email, 'roles[]': roles });
+    const email = wanted.email ?? `${word}@example.test`;
+    const full = wanted.email ? name : `${name} ${word}`;
+    const done = await call(this.owner, 'create_person', { name: full, email, 'roles[]': roles, why });
     const id = done.next.split('/').at(-1) ?? '';
     const person = { id, name: full, email, path: done.next, password: done.secret };
     if (waiting) return person;

@@ -10,6 +10,9 @@ export default defineConfig({
   // A test that fails now and then is a bug to find, not noise to hide.
   retries: 0,
   workers: 2,
+  // Generous, for machines that do other work at the same time; nothing here waits for time to pass.
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
   reporter: 'list',
   use: {
     baseURL,

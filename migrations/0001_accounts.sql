@@ -3,7 +3,8 @@
 
 -- One row: what this installation is and how far its data has moved. Written by every change that people can see.
 create table installation (
-    id          text   not null primary key,
+    one         bigint not null primary key check (one = 1),
+    id          text   not null,
     revision    bigint not null,
     created_at  bigint not null
 );
@@ -29,6 +30,7 @@ create table users (
     time_zone             text   not null,                  -- IANA name
     theme                 text   not null,
     created_at            bigint not null,
+    session_epoch         bigint not null,                  -- a session that was begun under an older one is not let in
     seen_at               bigint not null,                  -- last request, flushed once a minute; 0 if never
     notices_read_at       bigint not null
 );
@@ -64,7 +66,7 @@ create index web_sessions_by_end on web_sessions (ends_at);
 
 -- Failed sign-ins by account and by address, for throttling. Rows are dropped when their window is over.
 create table sign_in_failures (
-    subject   text   not null primary key,                  -- 'account:…' or 'address:…'
+    subject   text   not null primary key,                  -- 'account:…', 'account:…|address:…' or 'address:…'
     failures  bigint not null,
     since     bigint not null
 );

@@ -30,7 +30,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                     as="font" rel="preload" type="font/woff2" crossorigin="anonymous"
                     href=assets::url("/fonts/inter.woff2")
                 />
-                <link rel="stylesheet" href=assets::url("/pkg/style.css")/>
+                <link rel="stylesheet" href=assets::url("/pkg/atelier.css")/>
                 <link rel="icon" type="image/svg+xml" href=assets::url("/favicon.svg")/>
                 <HydrationScripts options islands=true/>
                 <MetaTags/>

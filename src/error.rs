@@ -54,7 +54,7 @@ pub enum AppError {
     },
     /// Something broke on the server; the log has the rest under this id.
     #[error(
-        "The server could not finish this; nothing was changed. Try again. If it happens again, tell an \
+        "The server could not finish this. Look whether it was done before you try again. If it happens again, tell an \
          administrator the request id {request}."
     )]
     Internal {

@@ -61,6 +61,11 @@ pub fn events(workspace: &str) -> String {
     format!("/w/{workspace}/events")
 }
 
+/// Whether an address is that of a server function.
+pub fn is_function(path: &str) -> bool {
+    path.strip_prefix(FUNCTIONS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The address of a server function.
 pub fn function(name: &str) -> String {
     format!("{FUNCTIONS}/{name}")

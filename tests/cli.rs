@@ -41,8 +41,8 @@ impl Running {
         let file = data.join("password");
         std::fs::write(&file, PASSWORD).expect("written");
         let child = atelier()
-            .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"])
-            .arg(data)
+            .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
+            .args(if more.contains(&"--data") { vec![] } else { vec!["--data".as_ref(), data.as_os_str()] })
             .args(["--admin-email", "ines@example.org", "--admin-password-file"])
             .arg(&file)
             .args(more)
@@ -56,6 +56,11 @@ impl Running {
         wait_until("the server to be ready", Duration::from_secs(30), || {
             get(self.port, "/readyz").filter(|text| text.contains("\"ready\":true"))
         });
+    }
+
+    fn stop_when_ready(self) {
+        self.wait_ready();
+        self.stop();
     }
 
     fn stop(mut self) -> (i32, String) {
@@ -101,6 +106,28 @@ fn a_wrong_flag_or_value_is_one_line_and_exit_code_2() {
         assert_eq!(text.lines().count(), 1, "{arguments:?}: {text}");
         assert!(parts.iter().all(|part| text.contains(part)), "{arguments:?}: {text}");
     }
+}
+
+#[test]
+fn a_variable_that_is_not_text_is_nobodys_problem_unless_it_is_ours() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    assert!(atelier().arg("config").env("SOMETHING_ELSE", bytes).output().expect("runs").status.success());
+    let output = atelier().arg("config").env("ATELIER_LISTEN", bytes).output().expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("ATELIER_LISTEN"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_existing_directory_keeps_its_rights_and_a_new_one_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &Path| std::fs::metadata(path).expect("exists").permissions().mode() & 0o777;
+    let folder = folder();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("set");
+    let server = Running::start(folder.path(), &["--data", folder.path().join("new").to_str().expect("plain")]);
+    server.stop_when_ready();
+    assert_eq!((mode(folder.path()), mode(&folder.path().join("new"))), (0o755, 0o700));
+    assert_eq!(mode(&folder.path().join("new/atelier.db")), 0o600);
 }
 
 #[test]
@@ -211,12 +238,15 @@ fn a_fresh_server_prints_its_set_up_code_and_sigterm_ends_it_cleanly() {
 }
 
 #[test]
-fn sigterm_ends_open_streams_and_keeps_what_was_acknowledged() {
+fn sigterm_ends_idle_connections_and_the_account_stays() {
     let folder = folder();
     let server = Running::start(folder.path(), &[]);
     server.wait_ready();
+    // A connection that is kept open and says nothing must not hold the server up.
+    let idle = TcpStream::connect(("127.0.0.1", server.port)).expect("connects");
     let (code, log) = server.stop();
     assert_eq!(code, 0, "{log}");
+    drop(idle);
     assert!(log.contains("has stopped"), "{log}");
     // The configured admin is still there and is not made twice.
     let again = Running::start(folder.path(), &[]);
@@ -243,6 +273,13 @@ fn the_locked_out_admin_gets_in_again_while_the_server_runs_on_sqlite() {
     server.wait_ready();
     reset_password(&["--data", folder.path().to_str().expect("a plain path")]);
     server.stop();
+    // A mistyped directory is not made into an empty installation.
+    let wrong = folder.path().join("mistyped");
+    let output =
+        atelier().args(["user", "reset-password", "ines@example.org", "--data"]).arg(&wrong).output().expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("there is no Atelier database"), "{}", stderr(&output));
+    assert!(!wrong.exists());
 }
 
 #[test]

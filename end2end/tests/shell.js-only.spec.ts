@@ -30,3 +30,15 @@ test('the live indicator says that changes arrive', async ({ signedInAs, visit }
   await visit('/w/studio/compute/instances');
   await expect(page.getByRole('status').filter({ hasText: /^Live$/ })).toBeVisible();
 });
+
+test('open menus are accessible', async ({ signedInAs, newPerson, office, visit, expectAccessible }) => {
+  const person = await newPerson({ roles: ['reader'] });
+  await office.setRoles(person, ['contributor']);
+  const page = await signedInAs(person);
+  await visit('/w/studio');
+  for (const name of [/^Account: /, /^Notifications/, /^Workspace: /]) {
+    await page.getByRole('button', { name }).click();
+    await expectAccessible();
+    await page.keyboard.press('Escape');
+  }
+});

@@ -133,15 +133,3 @@ test('on a phone the bar at the thumb takes the place of the navigation', async 
   await page.setViewportSize({ width: 1440, height: 900 });
   await expect(bar).toBeHidden();
 });
-
-test('open menus are accessible', async ({ signedInAs, newPerson, office, visit, expectAccessible }) => {
-  const person = await newPerson({ roles: ['reader'] });
-  await office.setRoles(person, ['contributor']);
-  const page = await signedInAs(person);
-  await visit('/w/studio');
-  for (const name of [/^Account: /, /^Notifications/, /^Workspace: /]) {
-    await page.getByRole('button', { name }).click();
-    await expectAccessible();
-    await page.keyboard.press('Escape');
-  }
-});

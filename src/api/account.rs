@@ -53,10 +53,14 @@ pub async fn update_profile(
     own::update_profile(&name, &time_zone, &theme).await
 }
 
-/// Changes one's own password; every other session ends.
+/// Changes one's own password; every other session ends. A first password comes with the browser's time zone.
 #[server(prefix = "/fn", endpoint = "change_password")]
-pub async fn change_password(current: String, password: String) -> Result<Done, AppError> {
-    own::change_password(current, password).await
+pub async fn change_password(
+    current: String,
+    password: String,
+    #[server(default)] time_zone: String,
+) -> Result<Done, AppError> {
+    own::change_password(current, password, &time_zone).await
 }
 
 /// Ends one of one's own sessions.
@@ -80,7 +84,7 @@ pub async fn set_theme(theme: String) -> Result<Done, AppError> {
 /// Folds or unfolds the navigation, in this browser.
 #[server(prefix = "/fn", endpoint = "set_nav")]
 pub async fn set_nav(#[server(default)] collapsed: String) -> Result<Done, AppError> {
-    own::set_nav(collapsed == "on")
+    own::set_nav(collapsed == "on").await
 }
 
 /// Marks what the bell holds as read.
@@ -130,8 +134,7 @@ mod reads {
         let mut rows: Vec<SessionRow> = sessions
             .into_iter()
             .map(|session| {
-                let seen_at =
-                    caller.state.presence().session(&session.key).unwrap_or(session.seen_at).max(session.seen_at);
+                let seen_at = caller.state.presence().last_request(&session);
                 SessionRow {
                     is_current: session.key == actor.session,
                     ends_at: limits.ends_at(session.created_at, seen_at),

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use atelier_domain::access::{Action, Whose};
-use atelier_engine::store::{Author, Store};
+use atelier_domain::account::AccountState;
+use atelier_engine::clock;
+use atelier_engine::store::{Author, Store, WriteTx};
 use axum::http::request::Parts;
 use leptos::prelude::use_context;
 use tower_sessions::Session;
 
 use crate::error::AppError;
 use crate::server::actor::Actor;
+use crate::server::passwords::{HashError, Turn};
 use crate::server::request::RequestInfo;
 use crate::server::state::AppState;
 
@@ -56,6 +59,31 @@ impl Caller {
         let helpers = self.checked(self.store().owner_names(&actor.workspace.id, 3).await)?;
         tracing::info!(action = action.key(), "refused: the right is missing");
         Err(AppError::Forbidden { denied, helpers })
+    }
+
+    /// Begins a change and judges the actor again inside it: rights that were taken away while the request waited count.
+    pub async fn begin(&self, action: Action, whose: Whose) -> Result<WriteTx<'_>, AppError> {
+        let actor = self.authorise_for(action, whose).await?;
+        let mut tx = self.checked(self.store().begin(clock::now()).await)?;
+        let now = self.checked(tx.person(&actor.person.id).await)?.ok_or(AppError::SignedOut)?;
+        if now.state == AccountState::Disabled {
+            return Err(AppError::SignedOut);
+        }
+        match now.rights().check(action, whose) {
+            Ok(()) => Ok(tx),
+            Err(denied) => Err(AppError::Forbidden { denied, helpers: Vec::new() }),
+        }
+    }
+
+    /// A turn at the password hasher, or the request to come back.
+    pub async fn turn(&self) -> Result<Turn, AppError> {
+        match self.state.passwords().turn().await {
+            Err(HashError::Busy) => Err(AppError::TooMany {
+                message: "The server is checking as many passwords as it can. Try again in a few seconds.".into(),
+                retry_after_secs: 5,
+            }),
+            other => self.checked(other),
+        }
     }
 
     /// The store.

@@ -6,6 +6,7 @@ pub use reads::*;
 #[cfg(feature = "ssr")]
 mod reads {
     use atelier_domain::access::{Action, Grant, Whose};
+    use atelier_domain::text::search_text;
     use atelier_domain::{Timestamp, UserId};
     use atelier_engine::store::{HistoryEntry, HistoryFilter};
 
@@ -63,7 +64,7 @@ mod reads {
         let own_only = actor.person.rights().grant(Action::HistoryRead) == Grant::Own;
         let before = query.after.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         let filter = HistoryFilter {
-            part: query.q.clone(),
+            part: search_text(&query.q),
             about: own_only.then(|| actor.person.id.clone()),
             before,
             limit: PAGE + 1,

@@ -49,6 +49,7 @@ pub async fn change_accounts(
 mod reads {
     use atelier_domain::access::{Action, Grant, Role};
     use atelier_domain::account::{self, AccountState, AccountVerb, Refusal};
+    use atelier_domain::text::{is_id, search_text};
     use atelier_domain::{Timestamp, UserId};
     use atelier_engine::clock;
     use atelier_engine::store::{HistoryFilter, PeopleFilter, PeopleOrder, Person};
@@ -57,6 +58,7 @@ mod reads {
     use crate::api::history::HistoryRow;
     use crate::error::AppError;
     use crate::server::actor::Actor;
+    use crate::server::session_store;
     use crate::server::state::AppState;
 
     /// What the list is sorted by.
@@ -173,7 +175,7 @@ mod reads {
         let backwards = !query.before.is_empty();
         let cursor = if backwards { &query.before } else { &query.after };
         let filter = PeopleFilter {
-            part: query.q.clone(),
+            part: search_text(&query.q),
             role: query.role,
             state: query.state,
             order,
@@ -183,6 +185,10 @@ mod reads {
         };
         let store = caller.store();
         let workspace = &actor.workspace.id;
+        if query.sort == PeopleSort::Seen {
+            // Last requests rest in memory for up to a minute; the order must fit what the rows say.
+            caller.state.presence().flush(store, clock::now()).await;
+        }
         let mut people = caller.checked(store.list_people(workspace, &filter).await)?;
         let everyone = caller.checked(store.count_people(workspace, &PeopleFilter::default()).await)?;
         let is_filtered = !query.q.trim().is_empty() || query.role.is_some() || query.state.is_some();
@@ -214,7 +220,7 @@ mod reads {
         let limits = caller.state.config().sessions;
         let alive = sessions
             .iter()
-            .filter(|session| limits.is_alive(session.created_at, session.seen_at, clock::now()))
+            .filter(|session| session_store::is_alive(session, caller.state.presence(), limits, clock::now()))
             .count();
         // Somebody who may see only the own history sees here what concerns themselves.
         let may_see = actor.person.rights().grant(Action::HistoryRead) == Grant::Any || person.id == actor.person.id;
@@ -245,7 +251,7 @@ mod reads {
         let caller = Caller::here()?;
         let actor = caller.authorise(Action::MemberWrite).await?;
         let store = caller.store();
-        let ids: Vec<UserId> = ids.iter().take(MOST_AT_ONCE).map(|id| UserId::new(id.as_str())).collect();
+        let ids: Vec<UserId> = ids.iter().filter(|id| is_id(id)).take(MOST_AT_ONCE).map(UserId::new).collect();
         let people = caller.checked(store.people_by_id(&ids).await)?;
         let mut owners = caller.checked(store.count_owners(&actor.workspace.id).await)?;
         let mut judged = Vec::new();
@@ -266,6 +272,9 @@ mod reads {
 
     /// A person of the actor's workspace.
     pub(super) async fn find(caller: &Caller, actor: &Actor, id: &str) -> Result<Person, AppError> {
+        if !is_id(id) {
+            return Err(AppError::not_found("person"));
+        }
         let found = caller.checked(caller.store().person(&UserId::new(id)).await)?;
         found.filter(|person| person.workspace == actor.workspace.id).ok_or_else(|| AppError::not_found("person"))
     }
@@ -302,12 +311,11 @@ mod reads {
 
 #[cfg(feature = "ssr")]
 mod changes {
-    use atelier_domain::access::{Action, Role, parse_roles};
+    use atelier_domain::access::{Action, Role, Whose, parse_roles};
     use atelier_domain::account::{AccountVerb, Theme};
     use atelier_domain::history::{Event, Subject};
     use atelier_domain::name::{EmailAddress, PersonName};
     use atelier_domain::text::{Problem, and_list, counted, parse_why};
-    use atelier_engine::clock;
     use atelier_engine::live::Cut;
     use atelier_engine::store::{Error as StoreError, NewAccount};
 
@@ -336,7 +344,7 @@ mod changes {
             roles: roles.clone(),
         };
         let author = caller.author(why)?;
-        let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+        let mut tx = caller.begin(Action::MemberWrite, Whose::Others).await?;
         let id = match tx.insert_account(&new).await {
             Err(StoreError::Taken(_)) => {
                 return Err(
@@ -362,7 +370,7 @@ mod changes {
         let roles = parse_roles(roles)?;
         let author = caller.author(parse_why(why)?)?;
         let known = find(&caller, actor, user).await?;
-        let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+        let mut tx = caller.begin(Action::MemberWrite, Whose::Others).await?;
         // Read again inside the transaction: somebody else may have changed the account since.
         let person = caller.checked(tx.person(&known.id).await)?.ok_or_else(|| AppError::not_found("person"))?;
         if person.roles == roles {
@@ -394,7 +402,7 @@ mod changes {
             }
             AccountVerb::Disable | AccountVerb::Enable => None,
         };
-        let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+        let mut tx = caller.begin(Action::MemberWrite, Whose::Others).await?;
         let (mut changed, mut refused, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
         for person in &known {
             let person = caller.checked(tx.person(&person.id).await)?.ok_or_else(|| AppError::not_found("person"))?;

@@ -6,6 +6,7 @@ pub use reads::*;
 #[cfg(feature = "ssr")]
 mod reads {
     use atelier_domain::access::Action;
+    use atelier_domain::text::search_text;
     use atelier_engine::store::PeopleFilter;
 
     use crate::api::caller::Caller;
@@ -29,7 +30,7 @@ mod reads {
     pub async fn search(q: &str) -> Result<Vec<(&'static str, Vec<Hit>)>, AppError> {
         let caller = Caller::here()?;
         let actor = caller.authorise(Action::WorkspaceRead).await?;
-        let words = q.trim().to_lowercase();
+        let words = search_text(q).to_lowercase();
         if words.is_empty() {
             return Ok(Vec::new());
         }

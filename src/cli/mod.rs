@@ -108,12 +108,25 @@ fn layers(matches: &ArgMatches) -> Result<Layers, ConfigError> {
             flags.insert(setting.key.to_owned(), value.clone());
         }
     }
-    Layers::join(&flags, &std::env::vars().collect())
+    Layers::join(&flags, &environment()?)
+}
+
+/// The variables that are meant for us. Others are not looked at: they need not even be text.
+fn environment() -> Result<BTreeMap<String, String>, ConfigError> {
+    let mut found = BTreeMap::new();
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name.to_str().filter(|name| name.starts_with("ATELIER_")) else { continue };
+        let value = value.into_string().map_err(|_| {
+            ConfigError(format!("{name}: the value of the environment variable {name} is not text (UTF-8)"))
+        })?;
+        found.insert(name.to_owned(), value);
+    }
+    Ok(found)
 }
 
 /// A variable that looks like ours but is none of ours is worth a line, not a refusal: container platforms set some.
 fn warn_of_unknown_variables() {
-    for (name, _) in std::env::vars() {
+    for name in environment().unwrap_or_default().into_keys() {
         let Some(rest) = name.strip_prefix("ATELIER_") else { continue };
         let key = rest.to_lowercase();
         if !SETTINGS.iter().any(|setting| setting.key == key) {

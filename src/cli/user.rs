@@ -4,7 +4,7 @@ use atelier_domain::account::AccountVerb;
 use atelier_domain::history::Actor;
 use atelier_domain::name::EmailAddress;
 use atelier_engine::clock;
-use atelier_engine::store::Author;
+use atelier_engine::store::{Author, Missing};
 
 use crate::server::config::Config;
 use crate::server::passwords::{Passwords, temporary};
@@ -13,7 +13,7 @@ use crate::server::serve::open_store;
 /// Sets a temporary password and prints it. A server that runs on the same database need not be stopped.
 pub async fn reset_password(config: Config, email: String) -> Result<(), String> {
     let email = EmailAddress::parse(&email).map_err(|problem| problem.message)?;
-    let store = open_store(&config).await?;
+    let store = open_store(&config, Missing::Refuse).await?;
     let text = |error: atelier_engine::store::Error| error.to_string();
     let Some(account) = store.account_by_email(email.as_str()).await.map_err(text)? else {
         store.close().await;

@@ -227,7 +227,7 @@ pub fn TextField(
 /// Text for the inside of a `<textarea>`. The view macro escapes everything but that (tachys 0.2 counts it among the
 /// elements whose content is raw), and HTML drops a line break at its start.
 fn inside_textarea(text: &str) -> String {
-    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let escaped = super::escape::text(text);
     if escaped.starts_with('\n') { format!("\n{escaped}") } else { escaped }
 }
 

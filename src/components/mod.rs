@@ -16,6 +16,7 @@ mod code;
 mod confirm;
 mod deflist;
 mod empty;
+mod escape;
 mod field;
 mod filter;
 mod icon;

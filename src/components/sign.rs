@@ -33,7 +33,7 @@ pub fn BareShell(
     let sub = (!sub.is_empty()).then(|| view! { <p class="muted">{sub}</p> });
     let note = (!note.is_empty()).then(|| view! { <p class="faint xs">{note}</p> });
     view! {
-        <Title text=title/>
+        <Title text=super::escape::text(&title)/>
         <div class="login">
             <main class="panel" id="main">
                 <p class="brand"><Mark/>"Atelier"</p>

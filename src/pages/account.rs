@@ -117,6 +117,7 @@ pub fn NewPasswordPage() -> impl IntoView {
         return ().into_any();
     };
     let state = FormState::of(flash.as_ref(), "change_password");
+    let zone = state.value("time_zone", "");
     view! {
         <BareShell heading="Choose your password" sub=format!("Signed in as {}.", viewer.email) flash=flash>
             <Why
@@ -131,6 +132,10 @@ pub fn NewPasswordPage() -> impl IntoView {
                 <Field
                     label="New password" name="password" kind="password" problem=state.problem("password") email=viewer.email.clone()
                     required=true autocomplete="new-password" check="password" large=true help=password_help()
+                />
+                <SelectField
+                    label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
+                    problem=state.problem("time_zone") propose="time-zone" large=true help="Times are shown in it."
                 />
                 <SubmitButton large=true block=true pending="Saving…">"Save password"</SubmitButton>
             </PostForm>

@@ -39,10 +39,13 @@ fn home(visit: &Visit, people: &PeoplePage, history: HistoryPage) -> AnyView {
     let first_name = viewer.name.split_whitespace().next().unwrap_or_default();
     let greeting = format!("{}, {first_name}", clock::greeting(viewer.now, &viewer.time_zone));
     let sub = format!("{} is set up and has no compute yet.", viewer.workspace.name);
-    let add = viewer.may(Action::MemberWrite).is_ok().then(|| {
-        view! { <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus">"Add person"</LinkButton> }
-            .into_any()
-    });
+    let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
+    let add = view! {
+        <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal>
+            "Add person"
+        </LinkButton>
+    }
+    .into_any();
     let (figures, recent) = (figures(viewer, people), recent(visit, history));
     let next = if viewer.may(Action::MemberWrite).is_ok() { first_steps(visit, people) } else { possibilities(viewer) };
     view! {

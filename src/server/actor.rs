@@ -1,7 +1,7 @@
 //! Who makes a request: read from the session and the store each time, so that a change of rights counts at once.
 
-use atelier_domain::history::Actor as HistoryActor;
 use atelier_domain::SessionKey;
+use atelier_domain::history::Actor as HistoryActor;
 use atelier_engine::clock;
 use atelier_engine::store::{self, Person, Workspace};
 use tower_sessions::Session;

@@ -251,14 +251,16 @@ impl Config {
             Ok(number) if (min..=max).contains(&number) => Ok(number),
             _ => Err(format!("is not a whole number from {min} to {max}")),
         };
-        let pair = |one: Option<PathBuf>, two: Option<PathBuf>, names: [&str; 2]| match (one, two) {
-            (Some(one), Some(two)) => Ok(Some((one, two))),
-            (None, None) => Ok(None),
-            (Some(_), None) => {
-                Err(ConfigError(format!("{}: is set without {}; set both or neither", names[0], names[1])))
-            }
-            (None, Some(_)) => {
-                Err(ConfigError(format!("{}: is set without {}; set both or neither", names[1], names[0])))
+        let pair = |one: Option<PathBuf>, two: Option<PathBuf>, names: [&'static str; 2]| {
+            let alone = |set: &'static str, unset: &str| {
+                let (value, source) = &layers.values[set];
+                Err(ConfigError(format!("{set}: {value:?} from {source} needs {unset} too; set both or neither")))
+            };
+            match (one, two) {
+                (Some(one), Some(two)) => Ok(Some((one, two))),
+                (None, None) => Ok(None),
+                (Some(_), None) => alone(names[0], names[1]),
+                (None, Some(_)) => alone(names[1], names[0]),
             }
         };
         let tls = pair(layers.optional("tls_cert", path)?, layers.optional("tls_key", path)?, ["tls_cert", "tls_key"])?;
@@ -372,6 +374,8 @@ fn read_file(file: &Path, must_exist: bool) -> Result<BTreeMap<String, String>, 
     let mut values = BTreeMap::new();
     for (key, value) in table {
         if key == "config" || !SETTINGS.iter().any(|setting| setting.key == key) {
+            // The value may be a secret under a mistyped name.
+            let value = if is_near_a_secret(&key) { "the value".to_owned() } else { value.to_string() };
             return Err(ConfigError(format!(
                 "{key}: {value} from file {shown} is not a setting{}",
                 did_you_mean(&key)
@@ -399,6 +403,10 @@ pub fn did_you_mean(key: &str) -> String {
     near.filter(|(edits, _)| *edits <= 2).map_or_else(String::new, |(_, key)| format!("; did you mean {key}?"))
 }
 
+fn is_near_a_secret(key: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.secrecy != Secrecy::Open && edits(key, setting.key) <= 3)
+}
+
 /// The number of single-letter edits between two short words.
 fn edits(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
@@ -415,16 +423,18 @@ fn edits(from: &str, to: &str) -> usize {
 }
 
 fn mask_password(address: &str) -> String {
-    match url::Url::parse(address) {
-        Ok(mut url) if url.password().is_some() => {
-            if url.set_password(Some("********")).is_err() {
-                return "********".into();
-            }
-            url.to_string()
-        }
-        Ok(url) => url.to_string(),
-        Err(_) => "********".into(),
+    const MASK: &str = "********";
+    let Ok(mut url) = url::Url::parse(address) else {
+        return MASK.into();
+    };
+    if url.password().is_some() && url.set_password(Some(MASK)).is_err() {
+        return MASK.into();
     }
+    // libpq's way, which sqlx takes too.
+    if url.query_pairs().any(|(key, _)| key.contains("password")) {
+        url.set_query(Some(MASK));
+    }
+    url.to_string()
 }
 
 #[cfg(test)]
@@ -514,5 +524,6 @@ mod tests {
         assert!(!shown.contains("hush") && !shown.contains("0123456789abcdef0"), "{shown}");
         assert!(shown.contains("postgres://me:********@db/x"), "{shown}");
         assert!(!format!("{:?}", Config::parse(&layers)).contains("hush"));
+        assert!(!mask_password("postgres://db/x?user=me&password=hush").contains("hush"));
     }
 }

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::SessionKey;
 use atelier_domain::history::Topic;
 use atelier_engine::live::{Cut, Live};
 use axum::extract::{Extension, Query, State};
@@ -19,6 +20,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::actor::Actor;
 use super::guard::NoSuchWorkspace;
+use super::session_store;
 use super::state::AppState;
 use crate::error::AppError;
 
@@ -27,6 +29,12 @@ const PACE: Duration = Duration::from_millis(500);
 
 /// How often a quiet stream shows that it lives, and checks that the session still does.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How many streams one session may hold: one for each visible tab, and some.
+const MOST_PER_SESSION: usize = 16;
+
+/// How long a browser may take to read what is sent; then it is gone, or does not want it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the browser asks for.
 #[derive(Debug, Deserialize)]
@@ -49,6 +57,11 @@ pub async fn stream(
     if foreign.is_some() {
         return (StatusCode::NOT_FOUND, axum::Json(AppError::not_found("workspace"))).into_response();
     }
+    let Some(place) = Place::take(&state, &actor.session) else {
+        let message = format!("One session may hold {MOST_PER_SESSION} live pages at once. Close some of them.");
+        let error = AppError::TooMany { message, retry_after_secs: 60 };
+        return (StatusCode::TOO_MANY_REQUESTS, axum::Json(error)).into_response();
+    };
     let rights = actor.person.rights();
     // A topic that one may not read is not told of; an unknown one is ignored, so that an old page still works.
     let topics: Vec<Topic> =
@@ -58,25 +71,24 @@ pub async fn stream(
     let (sender, receiver) = mpsc::channel(4);
     // Subscribed before the first look, so that nothing falls between.
     let cuts = state.live().cuts();
-    tokio::spawn(feed(state, actor, topics, since, cuts, sender));
+    tokio::spawn(feed(place, actor, topics, since, cuts, sender));
     let response = Sse::new(ReceiverStream::new(receiver));
     ([("x-accel-buffering", "no")], response).into_response()
 }
 
 async fn feed(
-    state: AppState,
+    place: Place,
     actor: Arc<Actor>,
     topics: Vec<Topic>,
     mut since: i64,
     mut cuts: tokio::sync::broadcast::Receiver<Cut>,
     sender: mpsc::Sender<Result<Event, Infallible>>,
 ) {
-    metrics::gauge!("atelier_live_streams").increment(1.0);
-    let _counted = Counted;
+    let state = &place.state;
     let live: Live = state.live().clone();
     let mut newest = live.watch();
     let hello = Event::default().event("hello").data(live.newest().to_string()).retry(Duration::from_secs(2));
-    if sender.send(Ok(hello)).await.is_err() {
+    if !send(&sender, hello).await {
         return;
     }
     let mut heartbeat = tokio::time::interval(HEARTBEAT);
@@ -84,9 +96,9 @@ async fn feed(
     loop {
         let revision = live.newest();
         let changed = live.changed_since(since, &topics);
-        since = since.max(revision);
+        since = revision;
         if !changed.is_empty() {
-            if sender.send(Ok(revision_event(revision, &changed))).await.is_err() {
+            if !send(&sender, revision_event(revision, &changed)).await {
                 return;
             }
             // The pace: what happens meanwhile is told in one event afterwards.
@@ -100,11 +112,11 @@ async fn feed(
             _ = newest.changed() => {}
             cut = cuts.recv() => if let Some(word) = bye(&actor, cut.ok()) { return farewell(&sender, word).await; },
             _ = heartbeat.tick() => {
-                if !is_alive(&state, &actor).await {
+                if !is_alive(state, &actor).await {
                     return farewell(&sender, "signed-out").await;
                 }
                 // An event, not a comment: scripts see only events, and a page must notice when they stop.
-                if sender.send(Ok(Event::default().event("beat").data("alive"))).await.is_err() {
+                if !send(&sender, Event::default().event("beat").data("alive")).await {
                     return;
                 }
             }
@@ -113,11 +125,39 @@ async fn feed(
     }
 }
 
-/// Ends the count of open streams, however the stream ends.
-struct Counted;
+/// Sends an event, if it is read in time.
+async fn send(sender: &mpsc::Sender<Result<Event, Infallible>>, event: Event) -> bool {
+    matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(event))).await, Ok(Ok(())))
+}
 
-impl Drop for Counted {
+/// One of the streams that a session may hold; given back however the stream ends.
+struct Place {
+    state: AppState,
+    session: SessionKey,
+}
+
+impl Place {
+    fn take(state: &AppState, session: &SessionKey) -> Option<Self> {
+        let mut open = state.streams();
+        let count = open.entry(session.clone()).or_default();
+        if *count >= MOST_PER_SESSION {
+            return None;
+        }
+        *count += 1;
+        metrics::gauge!("atelier_live_streams").increment(1.0);
+        Some(Self { state: state.clone(), session: session.clone() })
+    }
+}
+
+impl Drop for Place {
     fn drop(&mut self) {
+        let mut open = self.state.streams();
+        if let Some(count) = open.get_mut(&self.session) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.session);
+            }
+        }
         metrics::gauge!("atelier_live_streams").decrement(1.0);
     }
 }
@@ -136,7 +176,7 @@ fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
 
 async fn farewell(sender: &mpsc::Sender<Result<Event, Infallible>>, word: &str) {
     // Nobody listening is as good as said.
-    let _ = sender.send(Ok(Event::default().event("bye").data(word))).await;
+    let _ = send(sender, Event::default().event("bye").data(word)).await;
 }
 
 /// Whether the session still counts: it may have been ended by the command line or have run out.
@@ -146,9 +186,7 @@ async fn is_alive(state: &AppState, actor: &Actor) -> bool {
         return true;
     };
     found.is_some_and(|session| {
-        let seen_at =
-            state.presence().session(&actor.session).unwrap_or(session.info.seen_at).max(session.info.seen_at);
-        state.config().sessions.is_alive(session.info.created_at, seen_at, atelier_engine::clock::now())
+        session_store::is_alive(&session.info, state.presence(), state.config().sessions, atelier_engine::clock::now())
     })
 }
 

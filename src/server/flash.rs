@@ -15,7 +15,7 @@ use crate::form::Flash;
 const KEPT: Span = Span::minutes(10);
 
 /// How many are kept at most; the oldest go first, so that posting forms in a loop cannot fill the memory.
-const MOST: usize = 2_000;
+const MOST: usize = 500;
 
 /// The name of the cookie.
 pub const COOKIE: &str = "atelier_flash";
@@ -42,7 +42,11 @@ impl Flashes {
             waiting.retain(|_, entry| entry.until > now);
         }
         if waiting.len() >= MOST {
-            let oldest = waiting.iter().min_by_key(|(_, entry)| entry.until).map(|(id, _)| id.clone());
+            // What holds a secret goes last: it cannot be shown again.
+            let oldest = waiting
+                .iter()
+                .min_by_key(|(_, entry)| (entry.flash.secret.is_some(), entry.until))
+                .map(|(id, _)| id.clone());
             oldest.and_then(|id| waiting.remove(&id));
         }
         waiting.insert(id.clone(), Waiting { path: without_query(path).to_owned(), until: now.plus(KEPT), flash });

@@ -6,6 +6,7 @@
 //! what was typed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -13,7 +14,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Redirect, Response};
 
-use super::request::RequestInfo;
+use super::request::{RequestInfo, cookie_name};
 use super::state::AppState;
 use super::{flash, guard, local_path, plain_page};
 use crate::api::Done;
@@ -24,22 +25,31 @@ use crate::paths;
 /// Forms are small; files will have a road of their own.
 pub const MAX_FORM: usize = 64 * 1024;
 
+/// How long a form may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is kept of a refused form: forms of ours have fewer fields and shorter ones.
+const MOST_KEPT: (usize, usize) = (64, 2_000);
+
 /// Fields that are never shown again.
 const SECRETS: &[&str] = &["password", "current"];
 
 /// Carries a server function's answer to a page or to a script.
 pub async fn translate(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    let Some(function) =
-        request.uri().path().strip_prefix(paths::FUNCTIONS).map(|rest| rest.trim_start_matches('/').to_owned())
-    else {
+    if !paths::is_function(request.uri().path()) {
         return next.run(request).await;
-    };
+    }
+    let function = request.uri().path()[paths::FUNCTIONS.len()..].trim_start_matches('/').to_owned();
     let is_form = header_text(&request, header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
     let back = header_text(&request, header::REFERER).and_then(local_path::from_referer).unwrap_or_else(|| "/".into());
     let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
 
     let (mut parts, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, MAX_FORM).await else {
+    // A body that trickles in holds a connection; a form is a packet or two.
+    let Ok(read) = tokio::time::timeout(PATIENCE, to_bytes(body, MAX_FORM)).await else {
+        return StatusCode::REQUEST_TIMEOUT.into_response();
+    };
+    let Ok(body) = read else {
         return too_large(is_form, &id);
     };
     let typed = if is_form { typed_values(&body) } else { BTreeMap::new() };
@@ -82,7 +92,10 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
     if flash != (Flash { form: flash.form.clone(), ..Flash::default() }) {
         let key = state.flashes().keep(&target, flash, atelier_engine::clock::now());
         let secure = if state.config().is_secure() { "; Secure" } else { "" };
-        let cookie = format!("{}={key}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax{secure}", flash::COOKIE);
+        let cookie = format!(
+            "{}={key}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax{secure}",
+            cookie_name(flash::COOKIE, state.config().is_secure())
+        );
         if let Ok(value) = HeaderValue::from_str(&cookie) {
             response.headers_mut().append(header::SET_COOKIE, value);
         }
@@ -105,10 +118,11 @@ fn with_cookies(from: &axum::http::HeaderMap, mut response: Response) -> Respons
 /// What was typed, by field, without secrets. `roles[]` and `roles` are the same field.
 fn typed_values(body: &[u8]) -> BTreeMap<String, Vec<String>> {
     let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (key, value) in url::form_urlencoded::parse(body) {
+    let (most_fields, most_characters) = MOST_KEPT;
+    for (key, value) in url::form_urlencoded::parse(body).take(most_fields) {
         let key = key.trim_end_matches("[]");
-        if !SECRETS.contains(&key) {
-            values.entry(key.to_owned()).or_default().push(value.into_owned());
+        if !SECRETS.contains(&key) && key.len() < 40 {
+            values.entry(key.to_owned()).or_default().push(value.chars().take(most_characters).collect());
         }
     }
     values
@@ -136,5 +150,13 @@ mod tests {
         assert_eq!(values.get("email"), Some(&vec!["a@b.c".to_owned()]));
         assert_eq!(values.get("roles"), Some(&vec!["owner".to_owned(), "reader".to_owned()]));
         assert!(!values.contains_key("password") && !values.contains_key("current"));
+    }
+
+    #[test]
+    fn what_is_kept_of_a_form_is_bounded() {
+        let flood: String = (0..5_000).map(|i| format!("k{i}=v&")).collect();
+        assert!(typed_values(flood.as_bytes()).len() <= MOST_KEPT.0);
+        let long = format!("name={}", "x".repeat(60_000));
+        assert_eq!(typed_values(long.as_bytes())["name"][0].len(), MOST_KEPT.1);
     }
 }

@@ -56,8 +56,8 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
             request.uri().path_and_query().and_then(|path| local_path::parse(path.as_str())).unwrap_or_default();
         return send_away(&request, &sign_in_with_return(&next_path), &AppError::SignedOut);
     };
-    // Refreshes by the page itself keep nobody "online".
-    if !request.headers().contains_key("x-atelier-refresh") {
+    // What an open page does by itself keeps nobody "online" and no session alive.
+    if !request.headers().contains_key("x-atelier-refresh") && !path.ends_with("/events") {
         state.presence().note(&actor.person.id, &actor.session, atelier_engine::clock::now());
     }
     let home = paths::home(&actor.workspace.slug);
@@ -90,7 +90,7 @@ pub struct NoSuchWorkspace;
 
 /// The sign-in page that leads back to `next_path`.
 pub fn sign_in_with_return(next_path: &str) -> String {
-    if next_path.is_empty() || next_path == "/" || next_path.starts_with(paths::FUNCTIONS) {
+    if next_path.is_empty() || next_path == "/" || paths::is_function(next_path) {
         return paths::SIGN_IN.to_owned();
     }
     let query: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next_path).finish();
@@ -106,7 +106,7 @@ fn send_away(request: &Request, path: &str, error: &AppError) -> Response {
         .is_none_or(|accept| accept.contains("text/html") || accept == "*/*");
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let is_stream = request.uri().path().ends_with("/events");
-    let is_form = request.uri().path().starts_with(paths::FUNCTIONS) && wants_page;
+    let is_form = paths::is_function(request.uri().path()) && wants_page;
     if (is_read && wants_page && !is_stream) || is_form {
         return Redirect::to(path).into_response();
     }

@@ -1,7 +1,7 @@
 //! Security headers of every response.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -14,6 +14,21 @@ pub fn content_security_policy(nonce: Option<&str>) -> String {
         "default-src 'none'; script-src 'self'{scripts} 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; font-src 'self'; \
          connect-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
+}
+
+/// Browsers ignore a cookie of the host that lacks `Secure`, the one that takes it away included; not every layer says it.
+fn add_secure(headers: &mut HeaderMap) {
+    let header::Entry::Occupied(mut cookies) = headers.entry(header::SET_COOKIE) else {
+        return;
+    };
+    for cookie in cookies.iter_mut() {
+        let text = cookie.to_str().unwrap_or_default();
+        if !text.contains("; Secure")
+            && let Ok(value) = HeaderValue::from_str(&format!("{text}; Secure"))
+        {
+            *cookie = value;
+        }
+    }
 }
 
 /// Adds what is missing; a page's own policy (with its nonce) stays.
@@ -40,6 +55,7 @@ pub async fn secure(State(state): State<AppState>, request: Request, next: Next)
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     }
     if state.config().is_secure() {
+        add_secure(headers);
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
     response

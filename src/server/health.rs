@@ -20,7 +20,7 @@ pub async fn healthz() -> &'static str {
 pub async fn readyz(State(state): State<AppState>) -> Response {
     match state.store().ping().await {
         Ok(()) => {
-            let body = serde_json::json!({ "ready": true, "store": "ok", "revision": state.live().newest() });
+            let body = serde_json::json!({ "ready": true, "store": "ok" });
             axum::Json(body).into_response()
         }
         Err(error) => {
@@ -47,6 +47,8 @@ pub async fn metrics(
                 .and_then(|value| value.strip_prefix("Bearer "));
             given.is_some_and(|given| same(given, token.expose_secret()))
         }
+        // Behind a proxy everybody may look local.
+        None if state.config().public_url.is_some() => false,
         None => peer.is_some_and(|peer| peer.0.0.ip().to_canonical().is_loopback()) && !info.is_forwarded,
     };
     if !is_allowed {

@@ -4,9 +4,10 @@
 //! of them must be there and say "same origin"; a request with neither did not come from a form of ours.
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use tracing::Instrument as _;
 
 use super::plain_page;
 use super::request::RequestInfo;
@@ -16,8 +17,15 @@ use super::state::AppState;
 pub async fn check(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let public = state.config().public_url.as_ref().map(|url| url.origin().ascii_serialization());
-    if is_safe || is_same_origin(request.headers(), public.as_deref(), state.config().is_secure()) {
+    if is_safe {
         return next.run(request).await;
+    }
+    if is_same_origin(&request, public.as_deref(), state.config().is_secure()) {
+        // A task of its own: a browser that hangs up must not stop a change between its commit and the news of it.
+        return match tokio::spawn(next.run(request).in_current_span()).await {
+            Ok(response) => response,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
     }
     let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
     tracing::warn!(path = request.uri().path(), "refused: the request did not come from a page of this site");
@@ -31,7 +39,8 @@ pub async fn check(State(state): State<AppState>, request: Request, next: Next) 
 }
 
 /// Whether the headers prove that the request came from our own origin.
-fn is_same_origin(headers: &HeaderMap, public: Option<&str>, is_secure: bool) -> bool {
+fn is_same_origin(request: &Request, public: Option<&str>, is_secure: bool) -> bool {
+    let headers = request.headers();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     match text("sec-fetch-site") {
         Some("same-origin") => return true,
@@ -45,20 +54,21 @@ fn is_same_origin(headers: &HeaderMap, public: Option<&str>, is_secure: bool) ->
         return origin == public;
     }
     let scheme = if is_secure { "https" } else { "http" };
-    text(header::HOST.as_str()).is_some_and(|host| origin == format!("{scheme}://{host}"))
+    // HTTP/2 has the host in the address and no such header.
+    let host = text(header::HOST.as_str()).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
+    host.is_some_and(|host| origin == format!("{scheme}://{host}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs
-            .iter()
-            .map(|(name, value)| {
-                (name.parse::<axum::http::HeaderName>().expect("a name"), value.parse().expect("a value"))
-            })
-            .collect()
+    fn request(pairs: &[(&'static str, &'static str)]) -> Request {
+        let mut request = Request::default();
+        for (name, value) in pairs {
+            request.headers_mut().insert(*name, value.parse().expect("a value"));
+        }
+        request
     }
 
     #[test]
@@ -77,7 +87,7 @@ mod tests {
             (&[host, ("origin", "https://atelier.example")], Some("https://atelier.example"), true),
             (&[host, ("origin", "http://localhost:3000")], Some("https://atelier.example"), false),
         ] {
-            assert_eq!(is_same_origin(&headers(pairs), public, false), allowed, "{pairs:?}");
+            assert_eq!(is_same_origin(&request(pairs), public, false), allowed, "{pairs:?}");
         }
     }
 }

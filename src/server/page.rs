@@ -15,7 +15,7 @@ use leptos_axum::ResponseOptions;
 use super::actor::Actor;
 use super::guard::NoSuchWorkspace;
 use super::plain_page;
-use super::request::{RequestInfo, cookie};
+use super::request::{RequestInfo, cookie, cookie_name};
 use super::state::AppState;
 use crate::form::Flash;
 use crate::viewer::{Notice, Viewer, WorkspaceView};
@@ -37,8 +37,9 @@ pub fn flash() -> Option<Flash> {
 
 /// The theme: the person's, or the cookie's while nobody is signed in.
 pub fn cookie_theme() -> Theme {
+    let is_secure = use_context::<AppState>().is_some_and(|state| state.config().is_secure());
     use_context::<Parts>()
-        .and_then(|parts| cookie(&parts.headers, THEME_COOKIE))
+        .and_then(|parts| cookie(&parts.headers, &cookie_name(THEME_COOKIE, is_secure)))
         .map_or(Theme::System, |key| Theme::from_key(&key))
 }
 
@@ -102,12 +103,17 @@ fn extension<T: Clone + Send + Sync + 'static>() -> Option<T> {
 
 /// Prepares what pages ask for: the viewer and the flash. Server functions and streams pass by.
 pub async fn prepare(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    let is_page = matches!(*request.method(), Method::GET | Method::HEAD) && !request.uri().path().starts_with(crate::paths::FUNCTIONS);
+    let is_page = matches!(*request.method(), Method::GET | Method::HEAD)
+        && !crate::paths::is_function(request.uri().path())
+        && !request.uri().path().ends_with("/events");
     if !is_page {
         return next.run(request).await;
     }
+    let is_secure = state.config().is_secure();
+    let flash_cookie = cookie_name(super::flash::COOKIE, is_secure);
     if let Some(actor) = request.extensions().get::<Arc<Actor>>().cloned() {
-        let nav_collapsed = cookie(request.headers(), NAV_COOKIE).as_deref() == Some("collapsed");
+        let nav_collapsed =
+            cookie(request.headers(), &cookie_name(NAV_COOKIE, is_secure)).as_deref() == Some("collapsed");
         match make_viewer(&state, &actor, nav_collapsed).await {
             Ok(viewer) => drop(request.extensions_mut().insert(Arc::new(viewer))),
             Err(error) => {
@@ -118,9 +124,10 @@ pub async fn prepare(State(state): State<AppState>, mut request: Request, next: 
         }
     }
     // A refresh or a prefetch is not a look: it must not use up what is shown once.
-    let is_look =
-        !request.headers().contains_key("x-atelier-refresh") && !request.headers().contains_key("sec-purpose");
-    let flash = cookie(request.headers(), super::flash::COOKIE)
+    let is_look = *request.method() == Method::GET
+        && !request.headers().contains_key("x-atelier-refresh")
+        && !request.headers().contains_key("sec-purpose");
+    let flash = cookie(request.headers(), &flash_cookie)
         .filter(|_| is_look)
         .and_then(|id| state.flashes().take(&id, request.uri().path(), atelier_engine::clock::now()));
     let is_shown = flash.is_some();
@@ -129,7 +136,7 @@ pub async fn prepare(State(state): State<AppState>, mut request: Request, next: 
     }
     let mut response = next.run(request).await.into_response();
     if is_shown {
-        let gone = format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax", super::flash::COOKIE);
+        let gone = format!("{flash_cookie}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
         if let Ok(value) = HeaderValue::from_str(&gone) {
             response.headers_mut().append(header::SET_COOKIE, value);
         }

@@ -3,42 +3,78 @@
 use std::sync::Arc;
 
 use argon2::password_hash::rand_core::OsRng;
-use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::password_hash::{
+    self, Decimal, Ident, Output, ParamsString, PasswordHash, PasswordHasher, PasswordVerifier as _, Salt, SaltString,
+};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How many may wait for their turn; whoever comes then is told to come back, so that a flood of guesses costs little.
+const MOST_WAITING: usize = 64;
 
 /// The hasher. Each hash takes 19 MiB and tens of milliseconds of a core, so only a few run at once; the rest wait in line
 /// while pages go on.
 #[derive(Clone, Debug)]
 pub struct Passwords {
     turns: Arc<Semaphore>,
+    line: Arc<Semaphore>,
     /// The hash of nothing in particular, so that an unknown account takes as long as a known one.
     dummy: Arc<str>,
 }
 
-/// Hashing failed, which means that the machine is out of memory or threads.
+/// The right to hash now. What must not be overtaken by other tries is done while it is held.
+#[derive(Debug)]
+pub struct Turn {
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Why a password was not hashed.
 #[derive(Debug, thiserror::Error)]
-#[error("the password could not be hashed: {0}")]
-pub struct HashError(String);
+pub enum HashError {
+    /// Too many wait already.
+    #[error("too many passwords are being checked at once")]
+    Busy,
+    /// The machine is out of memory or threads.
+    #[error("the password could not be hashed: {0}")]
+    Failed(String),
+}
 
 impl Passwords {
     /// A hasher that uses at most half of the cores.
     pub fn new() -> Result<Self, HashError> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let dummy = hash_now("a password that nobody has")?;
-        Ok(Self { turns: Arc::new(Semaphore::new((cores / 2).max(1))), dummy: dummy.into() })
+        let turns = Arc::new(Semaphore::new((cores / 2).max(1)));
+        Ok(Self { turns, line: Arc::new(Semaphore::new(MOST_WAITING)), dummy: dummy.into() })
+    }
+
+    /// Waits in line for a turn, or is turned away if the line is too long.
+    pub async fn turn(&self) -> Result<Turn, HashError> {
+        let _place = self.line.try_acquire().map_err(|_| HashError::Busy)?;
+        Arc::clone(&self.turns)
+            .acquire_owned()
+            .await
+            .map(|permit| Turn { _permit: permit })
+            .map_err(|error| HashError::Failed(error.to_string()))
     }
 
     /// Hashes a password.
     pub async fn hash(&self, password: SecretString) -> Result<String, HashError> {
-        self.in_turn(move || hash_now(password.expose_secret())).await?
+        let turn = self.turn().await?;
+        off_the_async_threads(turn, move || hash_now(password.expose_secret())).await?.0
     }
 
-    /// Whether the password fits the hash. Without a hash it takes as long and never fits.
-    pub async fn verify(&self, password: SecretString, hash: Option<String>) -> Result<bool, HashError> {
+    /// Whether the password fits the hash; gives the turn back for what belongs to it. Without a hash it takes as long and
+    /// never fits.
+    pub async fn verify(
+        &self,
+        turn: Turn,
+        password: SecretString,
+        hash: Option<String>,
+    ) -> Result<(bool, Turn), HashError> {
         let dummy = Arc::clone(&self.dummy);
-        self.in_turn(move || {
+        off_the_async_threads(turn, move || {
             let is_known = hash.is_some();
             let text = hash.as_deref().unwrap_or(&dummy);
             let fits = PasswordHash::new(text)
@@ -47,11 +83,14 @@ impl Passwords {
         })
         .await
     }
+}
 
-    async fn in_turn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, HashError> {
-        let _turn = self.turns.acquire().await.map_err(|error| HashError(error.to_string()))?;
-        tokio::task::spawn_blocking(work).await.map_err(|error| HashError(error.to_string()))
-    }
+/// Runs the work with its turn: a caller that goes away does not set the turn free while the work still runs.
+async fn off_the_async_threads<T: Send + 'static>(
+    turn: Turn,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<(T, Turn), HashError> {
+    tokio::task::spawn_blocking(move || (work(), turn)).await.map_err(|error| HashError::Failed(error.to_string()))
 }
 
 /// A temporary password that can be read over the phone: five groups of four, 100 bits, no letter that looks like another.
@@ -73,13 +112,66 @@ pub fn readable_code(groups: usize) -> String {
 
 fn hash_now(password: &str) -> Result<String, HashError> {
     let salt = SaltString::generate(&mut OsRng);
-    let hash = argon2().hash_password(password.as_bytes(), &salt).map_err(|error| HashError(error.to_string()))?;
+    let hash =
+        argon2().hash_password(password.as_bytes(), &salt).map_err(|error| HashError::Failed(error.to_string()))?;
     Ok(hash.to_string())
 }
 
 /// The parameters that OWASP names first: 19 MiB, two passes, one lane.
-fn argon2() -> Argon2<'static> {
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::DEFAULT)
+const fn argon2() -> Frugal {
+    Frugal { algorithm: Algorithm::Argon2id, version: Version::V0x13, params: Params::DEFAULT }
+}
+
+/// argon2 whose memory goes back to the system after each hash.
+///
+/// glibc keeps what is freed for the thread that freed it. Left to itself, each thread that ever hashed holds on to 19 MiB,
+/// and an idle server after a busy morning to hundreds.
+struct Frugal {
+    algorithm: Algorithm,
+    version: Version,
+    params: Params,
+}
+
+/// From this size on, glibc takes each piece from the system and gives it back at once, whatever happened before (its
+/// `DEFAULT_MMAP_THRESHOLD_MAX`, 32 MiB). What is asked for and never touched costs nothing.
+const GIVEN_BACK_AT_ONCE: usize = 33 << 20;
+
+impl PasswordHasher for Frugal {
+    type Params = Params;
+
+    fn hash_password<'a>(&self, password: &[u8], salt: impl Into<Salt<'a>>) -> password_hash::Result<PasswordHash<'a>> {
+        let salt = salt.into();
+        let mut decoded = [0; Salt::MAX_LENGTH];
+        let decoded = salt.decode_b64(&mut decoded)?;
+        let count = self.params.block_count();
+        let mut memory: Vec<Block> = Vec::with_capacity(count.max(GIVEN_BACK_AT_ONCE / size_of::<Block>()));
+        memory.resize(count, Block::default());
+        let argon2 = Argon2::new(self.algorithm, self.version, self.params.clone());
+        let length = self.params.output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN);
+        let output = Output::init_with(length, |out| {
+            Ok(argon2.hash_password_into_with_memory(password, decoded, out, &mut memory)?)
+        })?;
+        Ok(PasswordHash {
+            algorithm: self.algorithm.ident(),
+            version: Some(self.version.into()),
+            params: ParamsString::try_from(&self.params)?,
+            salt: Some(salt),
+            hash: Some(output),
+        })
+    }
+
+    fn hash_password_customized<'a>(
+        &self,
+        password: &[u8],
+        algorithm: Option<Ident<'a>>,
+        version: Option<Decimal>,
+        params: Params,
+        salt: impl Into<Salt<'a>>,
+    ) -> password_hash::Result<PasswordHash<'a>> {
+        let algorithm = algorithm.map(Algorithm::try_from).transpose()?.unwrap_or_default();
+        let version = version.map(Version::try_from).transpose()?.unwrap_or_default();
+        Self { algorithm, version, params }.hash_password(password, salt)
+    }
 }
 
 #[cfg(test)]
@@ -91,11 +183,37 @@ mod tests {
         let passwords = Passwords::new().expect("hashes");
         let hash = passwords.hash("kettle-orbit-violin".to_owned().into()).await.expect("hashes");
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        let verify = |text: &str, hash: Option<String>| passwords.verify(text.to_owned().into(), hash);
-        assert!(verify("kettle-orbit-violin", Some(hash.clone())).await.expect("verifies"));
-        assert!(!verify("kettle-orbit-viola", Some(hash)).await.expect("verifies"));
-        assert!(!verify("a password that nobody has", None).await.expect("verifies"));
-        assert!(!verify("anything", Some("not a hash".into())).await.expect("verifies"));
+        let verify = async |text: &str, hash: Option<String>| {
+            let turn = passwords.turn().await.expect("a turn");
+            passwords.verify(turn, text.to_owned().into(), hash).await.expect("verifies").0
+        };
+        assert!(verify("kettle-orbit-violin", Some(hash.clone())).await);
+        assert!(!verify("kettle-orbit-viola", Some(hash)).await);
+        assert!(!verify("a password that nobody has", None).await);
+        assert!(!verify("anything", Some("not a hash".into())).await);
+    }
+
+    #[tokio::test]
+    async fn a_flood_waits_in_a_line_of_bounded_length() {
+        let passwords = Passwords::new().expect("hashes");
+        let mut held = Vec::new();
+        while let Ok(turn) = Arc::clone(&passwords.turns).try_acquire_owned() {
+            held.push(turn);
+        }
+        let mut line = tokio::task::JoinSet::new();
+        for _ in 0..MOST_WAITING + 10 {
+            let passwords = passwords.clone();
+            line.spawn(async move { passwords.turn().await.map(drop) });
+        }
+        // Those that are turned away answer at once; the others wait until turns are given back.
+        let mut busy = 0;
+        while busy < 10 {
+            let answer = line.join_next().await.expect("one is turned away").expect("no panic");
+            assert!(matches!(answer, Err(HashError::Busy)));
+            busy += 1;
+        }
+        drop(held);
+        assert_eq!(line.join_all().await.iter().filter(|answer| answer.is_ok()).count(), MOST_WAITING);
     }
 
     #[test]

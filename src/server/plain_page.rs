@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 
 /// A page with a heading, a sentence and the request's id.
 pub fn page(status: StatusCode, heading: &str, text: &str, request: &str) -> Response {
-    let style = super::assets::url("/pkg/style.css");
+    let style = super::assets::url("/pkg/atelier.css");
     let (heading, text, request) = (escape(heading), escape(text), escape(request));
     let html = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
@@ -26,8 +26,8 @@ pub fn broken(request: &str) -> Response {
     page(
         StatusCode::INTERNAL_SERVER_ERROR,
         "The server could not finish this",
-        "Nothing you asked for was changed. Try again in a moment. If it happens again, tell an administrator the request id; the \
-         server’s log holds the rest under it.",
+        "Try again in a moment; if you were changing something, look first whether it was done. If it happens again, tell an \
+         administrator the request id: the server’s log holds the rest under it.",
         request,
     )
 }

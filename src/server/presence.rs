@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use atelier_domain::{SessionKey, Timestamp, UserId};
-use atelier_engine::store::Store;
+use atelier_engine::store::{Store, WebSessionInfo};
 
 /// Last requests by person and by session.
 #[derive(Debug, Default)]
@@ -47,6 +47,11 @@ impl Presence {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).sessions.get(key).copied()
     }
 
+    /// A session's last request, as far as memory and store know.
+    pub fn last_request(&self, session: &WebSessionInfo) -> Timestamp {
+        self.session(&session.key).unwrap_or(session.seen_at).max(session.seen_at)
+    }
+
     /// Writes what was seen since the last time, and forgets who was not seen for an hour.
     pub async fn flush(&self, store: &Store, now: Timestamp) {
         let (people, sessions) = {
@@ -54,17 +59,20 @@ impl Presence {
             if !std::mem::take(&mut seen.dirty) {
                 return;
             }
-            let recent = |at: &Timestamp| now.since(*at) < atelier_domain::time::Span::hours(1);
             let people: Vec<_> = seen.people.iter().map(|(id, at)| (id.clone(), *at)).collect();
             let sessions: Vec<_> = seen.sessions.iter().map(|(key, at)| (key.clone(), *at)).collect();
-            seen.people.retain(|_, at| recent(at));
-            seen.sessions.retain(|_, at| recent(at));
             (people, sessions)
         };
         let people: Vec<_> = people.iter().map(|(id, at)| (id.as_str(), *at)).collect();
         let sessions: Vec<_> = sessions.iter().map(|(key, at)| (key.as_str(), *at)).collect();
         if let Err(error) = store.flush_seen(&people, &sessions).await {
             tracing::warn!(%error, "last-seen times were not written; the next minute tries again");
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).dirty = true;
+            return;
         }
+        let recent = |at: &Timestamp| now.since(*at) < atelier_domain::time::Span::hours(1);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.people.retain(|_, at| recent(at));
+        seen.sessions.retain(|_, at| recent(at));
     }
 }

@@ -61,6 +61,10 @@ pub async fn trace(State(state): State<AppState>, mut request: Request, next: Ne
 pub async fn survive_panics(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
     match std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        // The session layer answers with nothing when it cannot save.
+        Ok(response) if response.status().as_u16() == 500 && !response.headers().contains_key(header::CONTENT_TYPE) => {
+            super::plain_page::broken(&id)
+        }
         Ok(response) => response,
         Err(panic) => {
             let text =
@@ -108,15 +112,20 @@ pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> 
     if !trusted.contains(&peer.to_canonical()) {
         return peer.to_canonical();
     }
-    let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<IpAddr> =
-        forwarded.flat_map(|value| value.split(',')).filter_map(|part| part.trim().parse::<IpAddr>().ok()).collect();
-    named
-        .into_iter()
-        .rev()
-        .map(|address| address.to_canonical())
-        .find(|address| !trusted.contains(address))
-        .unwrap_or(peer)
+    let forwarded = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or_default());
+    let entries: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
+    // From the right: each trusted proxy has added who it heard from. What cannot be read ends the walk, since everything to
+    // its left may have been written by the client.
+    for entry in entries.into_iter().rev() {
+        let address =
+            entry.parse::<IpAddr>().ok().or_else(|| entry.parse::<SocketAddr>().ok().map(|socket| socket.ip()));
+        match address.map(|address| address.to_canonical()) {
+            Some(address) if trusted.contains(&address) => {}
+            Some(address) => return address,
+            None => break,
+        }
+    }
+    peer.to_canonical()
 }
 
 /// The subject that an address's failures are counted under: an IPv6 customer has a whole /64.
@@ -128,6 +137,11 @@ pub fn throttle_subject(address: IpAddr) -> String {
             format!("address:{a:x}:{b:x}:{c:x}:{d:x}::/64")
         }
     }
+}
+
+/// The name of a cookie of ours; under TLS the prefix makes browsers tie it to this very host.
+pub fn cookie_name(name: &str, is_secure: bool) -> String {
+    if is_secure { format!("__Host-{name}") } else { name.to_owned() }
 }
 
 /// The value of a cookie.
@@ -157,6 +171,10 @@ mod tests {
         assert_eq!(client_address(ip("192.0.2.1"), &headers, &[]), ip("192.0.2.1"));
         assert_eq!(client_address(ip("10.0.0.1"), &headers, &[ip("10.0.0.1"), ip("10.0.0.2")]), ip("198.51.100.2"));
         assert_eq!(client_address(ip("10.0.0.1"), &HeaderMap::new(), &[ip("10.0.0.1")]), ip("10.0.0.1"));
+        headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.9, 198.51.100.2:4711"));
+        assert_eq!(client_address(ip("10.0.0.1"), &headers, &[ip("10.0.0.1")]), ip("198.51.100.2"));
+        headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.9, unknown"));
+        assert_eq!(client_address(ip("10.0.0.1"), &headers, &[ip("10.0.0.1")]), ip("10.0.0.1"));
         assert_eq!(client_address(ip("::ffff:192.0.2.1"), &headers, &[]), ip("192.0.2.1"));
     }
 

@@ -5,7 +5,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use leptos::prelude::provide_context;
 use leptos_axum::{LeptosRoutes as _, ResponseOptions, generate_route_list};
 use tower_sessions::SessionManagerLayer;
@@ -16,11 +16,25 @@ use super::state::AppState;
 use super::{assets, events, form_posts, guard, headers, health, origin, page, request};
 use crate::app::{App, shell};
 
-/// Routes that are neither pages nor server functions, for the router and for the test that walks them all.
-pub const OTHER_ROUTES: &[&str] = &["/healthz", "/readyz", "/metrics", "/w/{workspace}/events"];
+/// Routes that are neither pages nor server functions and need a session.
+fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 1] {
+    [("/w/{workspace}/events", get(events::stream))]
+}
 
-/// What machines may ask without a session; `/metrics` has its own rule.
-pub const OPEN_TO_MACHINES: &[&str] = &["/healthz", "/readyz", "/metrics"];
+/// Routes that machines may ask without a session; `/metrics` has its own rule.
+fn open_routes() -> [(&'static str, MethodRouter<AppState>); 3] {
+    [("/healthz", get(health::healthz)), ("/readyz", get(health::readyz)), ("/metrics", get(health::metrics))]
+}
+
+/// The addresses of [`guarded_routes`], for the test that walks them all.
+pub fn guarded_paths() -> Vec<&'static str> {
+    guarded_routes().into_iter().map(|(path, _)| path).collect()
+}
+
+/// The addresses of [`open_routes`], for the test that walks them all.
+pub fn open_paths() -> Vec<&'static str> {
+    open_routes().into_iter().map(|(path, _)| path).collect()
+}
 
 /// The addresses of all pages, as the router knows them.
 pub fn page_paths() -> Vec<String> {
@@ -32,8 +46,11 @@ pub fn build(state: &AppState) -> Router {
     let routes = generate_route_list(App);
     let options = state.leptos_options().clone();
     let for_fallback = state.clone();
-    let guarded = Router::new()
-        .route("/w/{workspace}/events", get(events::stream))
+    let mut guarded = Router::new();
+    for (path, route) in guarded_routes() {
+        guarded = guarded.route(path, route);
+    }
+    let guarded = guarded
         .leptos_routes_with_context(state, routes, give_page_its_policy, {
             let options = options.clone();
             move || shell(options.clone())
@@ -55,11 +72,11 @@ pub fn build(state: &AppState) -> Router {
         .layer(sessions(state))
         .layer(middleware::from_fn_with_state(state.clone(), origin::check))
         .layer(DefaultBodyLimit::max(form_posts::MAX_FORM));
-    Router::new()
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(health::metrics))
-        .merge(guarded)
+    let mut open = Router::new();
+    for (path, route) in open_routes() {
+        open = open.route(path, route);
+    }
+    open.merge(guarded)
         .layer(middleware::from_fn(files_first))
         .layer(middleware::from_fn(request::survive_panics))
         .layer(middleware::from_fn_with_state(state.clone(), headers::secure))

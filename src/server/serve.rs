@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
-use atelier_engine::store::Store;
+use atelier_engine::store::{Missing, Store};
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -29,7 +29,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         Some((cert, key)) => Some(load_tls(cert, key).await?),
         None => None,
     };
-    let store = Arc::new(open_store(&config).await?);
+    let store = Arc::new(open_store(&config, Missing::Make).await?);
     let metrics = PrometheusBuilder::new()
         .set_buckets(&[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0])
         .map_err(|error| error.to_string())?
@@ -64,41 +64,38 @@ pub async fn run(config: Config) -> Result<(), String> {
     };
     chores.abort();
     state.presence().flush(state.store(), clock::now()).await;
-    state.store().close().await;
+    // A database that does not answer must not keep us from ending.
+    if tokio::time::timeout(Duration::from_secs(5), state.store().close()).await.is_err() {
+        tracing::warn!("the database did not answer; its connections are dropped");
+    }
     tracing::info!("Atelier has stopped");
     served.map_err(|error| format!("the server stopped: {error}"))
 }
 
 /// Opens the configured database.
-pub async fn open_store(config: &Config) -> Result<Store, String> {
+pub async fn open_store(config: &Config, missing: Missing) -> Result<Store, String> {
     if let Some(url) = &config.database_url {
-        return Store::open(url.expose_secret()).await.map_err(|error| format!("database_url: {error}"));
+        return Store::open(url.expose_secret(), missing).await.map_err(|error| format!("database_url: {error}"));
     }
     let folder = &config.data;
-    let shown = folder.display();
-    std::fs::create_dir_all(folder).map_err(|error| format!("data: the directory {shown} cannot be made: {error}"))?;
-    keep_private(folder)?;
-    let file = folder.join("atelier.db");
-    Store::open_sqlite(&file).await.map_err(|error| format!("data: {}: {error}", file.display()))
-}
-
-/// The data directory holds password hashes: nobody else may look in.
-#[cfg(unix)]
-fn keep_private(folder: &std::path::Path) -> Result<(), String> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let meta = std::fs::metadata(folder).map_err(|error| format!("data: {}: {error}", folder.display()))?;
-    if meta.permissions().mode() & 0o077 != 0 {
-        // A directory of somebody else's (a mounted volume) may refuse; then its rights are the operator's business.
-        if let Err(error) = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)) {
-            tracing::warn!(%error, "the data directory could not be closed to other users");
-        }
+    if missing == Missing::Make {
+        make_folder(folder)?;
     }
-    Ok(())
+    let file = folder.join("atelier.db");
+    Store::open_sqlite(&file, missing).await.map_err(|error| format!("data: {}: {error}", file.display()))
 }
 
-#[cfg(not(unix))]
-fn keep_private(_folder: &std::path::Path) -> Result<(), String> {
-    Ok(())
+/// Makes the data directory for us alone: it holds password hashes. One that exists keeps its rights, which are somebody's
+/// decision.
+fn make_folder(folder: &std::path::Path) -> Result<(), String> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| format!("data: the directory {} cannot be made: {error}", folder.display()))
 }
 
 fn bind(address: SocketAddr) -> Result<TcpListener, String> {
@@ -144,6 +141,9 @@ async fn stop_on_signal(state: AppState, handle: Handle<SocketAddr>) {
     // Streams would never end by themselves.
     state.live().cut(Cut::All);
     handle.graceful_shutdown(Some(GRACE));
+    wait_for_signal().await;
+    tracing::info!("asked again: stopping at once");
+    handle.shutdown();
 }
 
 #[cfg(unix)]
@@ -173,6 +173,7 @@ async fn chores(state: AppState) {
     loop {
         minute.tick().await;
         let now = clock::now();
+        state.tend_metrics();
         state.presence().flush(state.store(), now).await;
         let idle_before = atelier_domain::Timestamp(now.0 - state.config().sessions.idle.as_millis());
         if let Err(error) = state.store().delete_ended_web_sessions(now, idle_before).await {

@@ -29,6 +29,8 @@ pub mod keys {
     pub const ADDRESS: &str = "address";
     /// Milliseconds since the epoch.
     pub const CREATED_AT: &str = "created_at";
+    /// The account's count of ended sessions when its password was checked.
+    pub const EPOCH: &str = "epoch";
 }
 
 /// The adapter.
@@ -45,10 +47,10 @@ impl StoredSessions {
         Self { store, presence, limits }
     }
 
-    async fn write(&self, record: &Record) -> Result<()> {
+    async fn insert(&self, record: &Record) -> Result<()> {
         let text = |key: &str| record.data.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
-        let created_at =
-            Timestamp(record.data.get(keys::CREATED_AT).and_then(serde_json::Value::as_i64).unwrap_or_default());
+        let number = |key: &str| record.data.get(key).and_then(serde_json::Value::as_i64).unwrap_or_default();
+        let created_at = Timestamp(number(keys::CREATED_AT));
         let user = text(keys::USER);
         if user.is_empty() {
             return Err(Error::Backend("a session needs somebody who signed in".into()));
@@ -63,12 +65,20 @@ impl StoredSessions {
             seen_at: clock::now(),
             ends_at: created_at.plus(self.limits.absolute),
         };
-        let data = serde_json::to_string(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
-        match self.store.save_web_session(&WebSession { info, data }).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::Backend("the account was disabled in the meantime".into())),
-            Err(error) => Err(Error::Backend(error.to_string())),
-        }
+        let session = WebSession { info, data: data_of(record)? };
+        written(self.store.create_web_session(&session, number(keys::EPOCH)).await)
+    }
+}
+
+fn data_of(record: &Record) -> Result<String> {
+    serde_json::to_string(&record.data).map_err(|error| Error::Encode(error.to_string()))
+}
+
+fn written(answer: atelier_engine::store::Result<bool>) -> Result<()> {
+    match answer {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::Backend("the account's sessions were ended in the meantime".into())),
+        Err(error) => Err(Error::Backend(error.to_string())),
     }
 }
 
@@ -76,11 +86,11 @@ impl StoredSessions {
 impl SessionStore for StoredSessions {
     async fn create(&self, record: &mut Record) -> Result<()> {
         // An id of 128 random bits is never met twice.
-        self.write(record).await
+        self.insert(record).await
     }
 
     async fn save(&self, record: &Record) -> Result<()> {
-        self.write(record).await
+        written(self.store.save_web_session(&key_of(&record.id), &data_of(record)?).await)
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
@@ -111,8 +121,7 @@ pub fn is_alive(
     limits: atelier_domain::session::Limits,
     now: Timestamp,
 ) -> bool {
-    let seen_at = presence.session(&info.key).unwrap_or(info.seen_at).max(info.seen_at);
-    limits.is_alive(info.created_at, seen_at, now)
+    limits.is_alive(info.created_at, presence.last_request(info), now)
 }
 
 /// The name under which a session is stored.

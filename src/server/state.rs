@@ -1,8 +1,10 @@
 //! What every request can reach.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use atelier_domain::SessionKey;
 use atelier_engine::live::Live;
 use atelier_engine::store::{self, Store, Workspace};
 use axum::extract::FromRef;
@@ -29,6 +31,7 @@ struct Inner {
     workspaces: RwLock<Vec<Workspace>>,
     has_people: AtomicBool,
     set_up_code: Mutex<Option<String>>,
+    streams: Mutex<HashMap<SessionKey, usize>>,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
 }
 
@@ -56,6 +59,7 @@ impl AppState {
             workspaces: RwLock::new(workspaces),
             has_people: AtomicBool::new(has_people),
             set_up_code: Mutex::default(),
+            streams: Mutex::default(),
             metrics,
         };
         Ok(Self { inner: Arc::new(inner), leptos_options })
@@ -94,6 +98,11 @@ impl AppState {
     /// The metrics as text.
     pub fn metrics_text(&self) -> String {
         self.inner.metrics.render()
+    }
+
+    /// Folds what was measured into the histograms; left alone, it would pile up until somebody asks.
+    pub fn tend_metrics(&self) {
+        self.inner.metrics.run_upkeep();
     }
 
     /// Leptos' own options.
@@ -142,6 +151,11 @@ impl AppState {
         *self.inner.set_up_code.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.inner.has_people.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// How many live streams each session holds.
+    pub fn streams(&self) -> MutexGuard<'_, HashMap<SessionKey, usize>> {
+        self.inner.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The set-up code, made at the first call.

@@ -70,3 +70,38 @@ async fn search_finds_pages_and_people_that_one_may_see() {
     let mut noor = server.signed_in("noor@example.org").await;
     noor.get("/w/perception/search?q=add+person").await.hides("/admin/people/new\"");
 }
+
+#[tokio::test]
+async fn what_people_typed_is_text_everywhere_on_the_page() {
+    let server = Server::set_up().await;
+    let nasty = "</title></textarea><script>alert(1)</script><meta http-equiv=refresh>\"'&";
+    let mut owner = server.owner().await;
+    let query: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("q", nasty).finish();
+    for path in ["/w/perception/search", "/w/perception/admin/people", "/w/perception/activity"] {
+        let page = owner.get(&format!("{path}?{query}")).await;
+        assert_eq!(page.status, StatusCode::OK);
+        page.hides("<script>alert").hides("<meta http-equiv").hides("</title></textarea>");
+    }
+    let id = server.add("x", &[Role::Reader]).await;
+    let mut person = server.signed_in("x@example.org").await;
+    person.post("/profile", "update_profile", &[("name", nasty), ("time_zone", "UTC")]).await;
+    for path in [
+        format!("/w/perception/admin/people/{id}"),
+        "/w/perception/admin/people".into(),
+        "/w/perception/activity".into(),
+    ] {
+        owner.get(&path).await.hides("<script>alert").hides("<meta http-equiv");
+    }
+    person
+        .submit("/profile", "update_profile", &[("name", nasty), ("time_zone", nasty)])
+        .await
+        .hides("<script>alert")
+        .hides("<meta http");
+    let long = "%".repeat(5_000);
+    assert_eq!(
+        owner.get(&format!("/w/perception/admin/people?q={}", long.replace('%', "%25"))).await.status,
+        StatusCode::OK
+    );
+    assert_eq!(owner.get("/w/perception/admin/people?q=%00").await.status, StatusCode::OK);
+    assert_eq!(owner.get("/fnord").await.status, StatusCode::NOT_FOUND);
+}

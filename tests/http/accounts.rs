@@ -44,6 +44,34 @@ async fn a_wrong_password_says_how_many_tries_are_left_alike_for_unknown_account
 }
 
 #[tokio::test]
+async fn many_tries_at_once_do_not_slip_past_the_count() {
+    let server = Server::set_up().await;
+    let mut tries = tokio::task::JoinSet::new();
+    for _ in 0..30 {
+        let mut browser = server.browser();
+        tries.spawn(async move {
+            browser.call("sign_in", &[("email", "ines@example.org"), ("password", "wrong")]).await.status
+        });
+    }
+    let looked_at =
+        tries.join_all().await.into_iter().filter(|status| *status == StatusCode::UNPROCESSABLE_ENTITY).count();
+    // The fifth failure is answered with the pause itself; each core more may have one try under way.
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    assert!(looked_at <= 4 + cores, "{looked_at} tries were looked at");
+}
+
+#[tokio::test]
+async fn a_stranger_cannot_keep_somebody_out_from_elsewhere() {
+    let server = Server::set_up().await;
+    let mut stranger = server.browser();
+    stranger.address = [203, 0, 113, 5].into();
+    for _ in 0..8 {
+        stranger.call("sign_in", &[("email", "ines@example.org"), ("password", "wrong")]).await;
+    }
+    server.owner().await;
+}
+
+#[tokio::test]
 async fn one_address_cannot_try_every_account() {
     let server = Server::set_up().await;
     let mut browser = server.browser();

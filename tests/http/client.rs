@@ -12,7 +12,7 @@ use atelier_domain::access::Role;
 use atelier_domain::account::Theme;
 use atelier_domain::history::Actor;
 use atelier_engine::clock;
-use atelier_engine::store::{Author, FirstAccount, NewAccount, Store};
+use atelier_engine::store::{Author, FirstAccount, Missing, NewAccount, Store};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::ConnectInfo;
@@ -42,7 +42,8 @@ impl Server {
         let mut flags: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
         flags.insert("data".into(), folder.path().display().to_string());
         let config = Config::parse(&Layers::join(&flags, &BTreeMap::new()).expect("joins")).expect("parses");
-        let store = Arc::new(Store::open_sqlite(&folder.path().join("atelier.db")).await.expect("opens"));
+        let store =
+            Arc::new(Store::open_sqlite(&folder.path().join("atelier.db"), Missing::Make).await.expect("opens"));
         let passwords = Passwords::new().expect("hashes");
         let hash = passwords.hash(PASSWORD.to_owned().into()).await.expect("hashes");
         let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();

@@ -85,7 +85,7 @@ async fn disabling_cuts_open_streams_at_once() {
 }
 
 #[tokio::test]
-async fn a_topic_without_its_right_or_an_unknown_one_is_not_told_of() {
+async fn an_unknown_topic_is_not_told_of_and_a_foreign_workspace_has_no_stream() {
     let server = Server::set_up().await;
     let mut owner = server.owner().await;
     let mut stream = open(&mut owner, "topics=secrets,history").await;
@@ -95,6 +95,26 @@ async fn a_topic_without_its_right_or_an_unknown_one_is_not_told_of() {
     assert!(text.contains("[\"history\"]"), "{text}");
     let request = Request::get("/w/other/events?topics=people").header("accept", "text/event-stream");
     assert_eq!(owner.raw(request.body(Body::empty()).expect("a request")).await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn one_session_holds_a_bounded_number_of_streams() {
+    let server = Server::set_up().await;
+    let mut owner = server.owner().await;
+    let mut open_ones = Vec::new();
+    for _ in 0..16 {
+        open_ones.push(open(&mut owner, "topics=people").await);
+    }
+    let request = || Request::get("/w/perception/events?topics=people").body(Body::empty()).expect("a request");
+    assert_eq!(owner.raw(request()).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    drop(open_ones);
+    tokio::time::timeout(Duration::from_secs(10), async {
+        while owner.raw(request()).await.status() != StatusCode::OK {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("a place is free again");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! One test walks every route and server function: signed out, everything is refused unless it is on the short list.
 
 use atelier::server::guard::{OPEN_FOR_SET_UP, OPEN_TO_ALL};
-use atelier::server::router::{OPEN_TO_MACHINES, OTHER_ROUTES, page_paths};
+use atelier::server::router::{guarded_paths, open_paths, page_paths};
 use atelier_domain::access::Role;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
@@ -32,12 +32,13 @@ async fn signed_out_every_route_is_refused_unless_it_is_on_the_list() {
     let server = Server::set_up().await;
     let mut routes = page_paths();
     assert!(routes.len() >= 14, "the walk must see the pages: {routes:?}");
-    routes.extend(OTHER_ROUTES.iter().map(|route| (*route).to_owned()));
+    routes.extend(guarded_paths().into_iter().map(str::to_owned));
+    routes.extend(open_paths().into_iter().map(str::to_owned));
     routes.push("/no/such/page".into());
     for route in routes {
         let path = filled(&route);
         let page = server.browser().get(&path).await;
-        if OPEN_TO_ALL.contains(&path.as_str()) || OPEN_TO_MACHINES.contains(&path.as_str()) {
+        if OPEN_TO_ALL.contains(&path.as_str()) || ["/healthz", "/readyz", "/metrics"].contains(&path.as_str()) {
             continue;
         }
         let sent_to_sign_in = page.status == StatusCode::SEE_OTHER && page.location().starts_with("/sign-in");

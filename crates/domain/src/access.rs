@@ -212,6 +212,8 @@ actions! {
     WorkspaceRead = Workspace, "workspace.read", "see the workspace", "read",                                          [Any Any Any Any Any];
     /// Rename and settings.
     WorkspaceWrite = Workspace, "workspace.write", "change the workspace’s settings", "write",                         [No No No Any Any];
+    /// One's own name, time zone, theme, password and sessions; nobody's else.
+    ProfileWrite = Workspace, "profile.write", "change the own profile, password and sessions", "",                    [Own Own Own Own Own];
     /// Who is here and with which roles.
     MemberRead = Workspace, "member.read", "see people and their roles", "",                                           [Any Any Any Any Any];
     /// Accounts, roles, passwords.

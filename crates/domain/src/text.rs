@@ -29,7 +29,18 @@ pub fn parse_why(text: &str) -> Result<Option<String>, Problem> {
     if count > MAX_WHY {
         return Err(Problem::new("why", format!("Keep the reason under {MAX_WHY} characters; this has {count}.")));
     }
-    Ok(Some(text.split_whitespace().collect::<Vec<_>>().join(" ")))
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(Some(one_line.chars().filter(|c| !c.is_control()).collect()))
+}
+
+/// What was typed into a search box, made harmless for any database: no control characters, at most 200 characters.
+pub fn search_text(text: &str) -> String {
+    text.trim().chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+/// Whether a text can be the id of anything of ours; what cannot need not be looked up.
+pub fn is_id(text: &str) -> bool {
+    (1..=80).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// Says a list as people do: `a`, `a and b`, `a, b and c`.
@@ -77,6 +88,10 @@ mod tests {
         assert_eq!(parse_why("  "), Ok(None));
         assert_eq!(parse_why(" left\n the  team "), Ok(Some("left the team".into())));
         assert!(parse_why(&"x".repeat(301)).is_err_and(|p| p.message.contains("301")));
+        assert_eq!(parse_why("a\0b"), Ok(Some("ab".into())));
+        assert_eq!(search_text(&"%".repeat(50_000)).len(), 200);
+        assert_eq!(search_text(" a\0b "), "ab");
+        assert!(is_id("user-0a") && !is_id("") && !is_id("a\0") && !is_id("a/b") && !is_id(&"a".repeat(81)));
     }
 
     #[test]

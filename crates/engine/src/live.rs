@@ -77,12 +77,14 @@ impl Live {
     /// Which of `wanted` changed after `since`. All of them if that is longer ago than we remember.
     pub fn changed_since(&self, since: i64, wanted: &[Topic]) -> Vec<Topic> {
         let newest = self.newest();
-        if newest <= since {
+        if newest == since {
             return Vec::new();
         }
         let recent = self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let remembers_all = recent.front().is_some_and(|(oldest, _)| *oldest <= since + 1);
-        if !remembers_all {
+        // Revisions are counted without a gap. If we did not see each one since, another process made some, or it is too
+        // long ago, or the page knows more than we do (a restored backup): then everything counts as changed.
+        let seen = recent.iter().rev().take_while(|(revision, _)| *revision > since).count();
+        if i64::try_from(seen) != Ok(newest - since) {
             return wanted.to_vec();
         }
         let changed: BTreeSet<Topic> = recent
@@ -141,5 +143,15 @@ mod tests {
         let live = Live::starting_at(50);
         assert_eq!(live.changed_since(40, &[Topic::People]), [Topic::People]);
         assert_eq!(live.changed_since(50, &[Topic::People]), []);
+    }
+
+    #[test]
+    fn what_another_process_changed_counts_as_everything() {
+        let live = Live::starting_at(5);
+        live.publish(6, topics(&[Topic::History]));
+        live.publish(8, topics(&[Topic::History]));
+        assert_eq!(live.changed_since(5, &[Topic::People]), [Topic::People]);
+        assert_eq!(live.changed_since(7, &[Topic::People]), []);
+        assert_eq!(live.changed_since(99, &[Topic::People]), [Topic::People]);
     }
 }

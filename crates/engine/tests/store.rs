@@ -8,8 +8,8 @@ use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
 use atelier_engine::store::{
-    Author, Error, FirstAccount, HistoryFilter, Kind, NewAccount, OpenError, PeopleFilter, PeopleOrder, Person, Store,
-    WebSession, WebSessionInfo, Workspace,
+    Author, Error, FirstAccount, HistoryFilter, Kind, Missing, NewAccount, OpenError, PeopleFilter, PeopleOrder,
+    Person, Store, WebSession, WebSessionInfo, Workspace,
 };
 
 /// A store on a database of its own; the folder lives as long as the test.
@@ -25,7 +25,7 @@ async fn open(kind: Kind) -> Fixture {
         Kind::Sqlite => format!("sqlite://{}?mode=rwc", folder.path().join("atelier.db").display()),
         Kind::Postgres => atelier_testing::postgres::shared().expect("PostgreSQL starts").create_database(),
     };
-    let store = Store::open(&address).await.expect("opens");
+    let store = Store::open(&address, Missing::Make).await.expect("opens");
     Fixture { store, address, _folder: folder }
 }
 
@@ -193,8 +193,8 @@ on_both! {
     async fn disabling_ends_sessions_in_the_same_change(it: Fixture) {
         let (workspace, _) = set_up(&it.store).await;
         let mara = add(&it.store, &workspace.id, "Mara", &[Role::Reader], Timestamp(1)).await;
-        assert!(it.store.save_web_session(&session(&mara, &workspace.id, "a")).await.expect("saves"));
-        assert!(it.store.save_web_session(&session(&mara, &workspace.id, "b")).await.expect("saves"));
+        assert!(it.store.create_web_session(&session(&mara, &workspace.id, "a"), 0).await.expect("saves"));
+        assert!(it.store.create_web_session(&session(&mara, &workspace.id, "b"), 0).await.expect("saves"));
         let before = person(&it.store, &mara).await;
         let mut tx = it.store.begin(clock::now()).await.expect("begins");
         assert_eq!(tx.change_account(AccountVerb::Disable, &before, None, &author()).await.expect("works"), Ok(Cut::Person(mara.clone())));
@@ -202,7 +202,7 @@ on_both! {
         assert_eq!(person(&it.store, &mara).await.state, AccountState::Disabled);
         assert_eq!(it.store.web_sessions_of(&mara).await.expect("reads"), []);
         // A sign-in that was under way comes too late.
-        assert!(!it.store.save_web_session(&session(&mara, &workspace.id, "c")).await.expect("answers"));
+        assert!(!it.store.create_web_session(&session(&mara, &workspace.id, "c"), 1).await.expect("answers"));
         let told = it.store.history(&workspace.id, &HistoryFilter { limit: 1, ..Default::default() }).await.expect("reads");
         assert_eq!(told[0].sentence, "disabled Mara and ended 2 sessions");
         assert_eq!(told[0].why.as_deref(), Some("because"));
@@ -211,7 +211,7 @@ on_both! {
     async fn a_change_that_is_dropped_never_happened(it: Fixture) {
         let (workspace, _) = set_up(&it.store).await;
         let mara = add(&it.store, &workspace.id, "Mara", &[Role::Reader], Timestamp(1)).await;
-        it.store.save_web_session(&session(&mara, &workspace.id, "a")).await.expect("saves");
+        it.store.create_web_session(&session(&mara, &workspace.id, "a"), 0).await.expect("saves");
         let before = it.store.live().newest();
         let mut tx = it.store.begin(clock::now()).await.expect("begins");
         let unchanged = person(&it.store, &mara).await;
@@ -314,9 +314,10 @@ on_both! {
     async fn sessions_are_kept_renewed_and_removed(it: Fixture) {
         let (workspace, ines) = set_up(&it.store).await;
         let mut stored = session(&ines, &workspace.id, "a");
-        assert!(it.store.save_web_session(&stored).await.expect("saves"));
+        assert!(it.store.create_web_session(&stored, 0).await.expect("creates"));
         stored.data = "{\"k\":1}".into();
-        assert!(it.store.save_web_session(&stored).await.expect("saves"));
+        assert!(it.store.save_web_session(&SessionKey::new("a"), &stored.data).await.expect("saves"));
+        assert!(!it.store.save_web_session(&SessionKey::new("gone"), "{}").await.expect("answers"));
         assert_eq!(it.store.web_session(&SessionKey::new("a")).await.expect("reads"), Some(stored.clone()));
         it.store.flush_seen(&[(ines.as_str(), Timestamp(5_000))], &[("a", Timestamp(5_000))]).await.expect("flushes");
         // An older time never wins.
@@ -328,12 +329,49 @@ on_both! {
         assert_eq!(it.store.web_session(&SessionKey::new("a")).await.expect("reads"), None);
     }
 
+    async fn a_sign_in_that_began_before_the_sessions_were_ended_comes_too_late(it: Fixture) {
+        let (workspace, ines) = set_up(&it.store).await;
+        let account = it.store.account_by_email("ines@example.org").await.expect("reads").expect("exists");
+        let mut tx = it.store.begin(clock::now()).await.expect("begins");
+        tx.end_sessions(&ines, None).await.expect("ends");
+        tx.commit().await.expect("commits");
+        assert!(!it.store.create_web_session(&session(&ines, &workspace.id, "late"), account.session_epoch).await.expect("answers"));
+        let now = it.store.account_by_email("ines@example.org").await.expect("reads").expect("exists");
+        assert!(it.store.create_web_session(&session(&ines, &workspace.id, "new"), now.session_epoch).await.expect("creates"));
+    }
+
+    async fn a_password_that_was_reset_meanwhile_is_not_replaced(it: Fixture) {
+        let (_, ines) = set_up(&it.store).await;
+        let mut tx = it.store.begin(clock::now()).await.expect("begins");
+        assert!(tx.replace_password(&ines, "hash", "reset").await.expect("works"));
+        assert!(!tx.replace_password(&ines, "hash", "mine").await.expect("works"));
+        tx.commit().await.expect("commits");
+        let account = it.store.account_by_email("ines@example.org").await.expect("reads").expect("exists");
+        assert_eq!(account.password_hash, "reset");
+    }
+
+    async fn failures_of_an_account_are_forgotten_wherever_they_came_from(it: Fixture) {
+        let now = Timestamp(1_000_000);
+        let subjects = ["account:a_b@c.d", "account:a_b@c.d|address:192.0.2.1", "account:axb@c.d|address:192.0.2.1"];
+        for subject in subjects {
+            it.store.add_failure(&[(subject.to_owned(), throttle::ACCOUNT)], now).await.expect("counts");
+        }
+        let mut tx = it.store.begin(now).await.expect("begins");
+        tx.forget_failures("a_b@c.d").await.expect("forgets");
+        tx.commit().await.expect("commits");
+        let mut left = Vec::new();
+        for subject in subjects {
+            left.push(it.store.failures(subject).await.expect("reads").failures);
+        }
+        assert_eq!(left, [0, 0, 1]);
+    }
+
     async fn opening_again_goes_on_where_it_stopped(it: Fixture) {
         let (workspace, _) = set_up(&it.store).await;
         add(&it.store, &workspace.id, "Mara", &[Role::Reader], Timestamp(1)).await;
         let revision = it.store.live().newest();
         it.store.close().await;
-        let again = Store::open(&it.address).await.expect("opens");
+        let again = Store::open(&it.address, Missing::Make).await.expect("opens");
         assert_eq!(again.live().newest(), revision);
         assert_eq!(again.count_people(&workspace.id, &PeopleFilter::default()).await.expect("counts"), 2);
     }
@@ -349,7 +387,7 @@ on_both! {
         };
         sqlx::query(insert).execute(&pool).await.expect("inserts");
         let before: i64 = sqlx::query_scalar("select revision from installation").fetch_one(&pool).await.expect("reads");
-        let refused = Store::open(&it.address).await;
+        let refused = Store::open(&it.address, Missing::Make).await;
         assert!(matches!(refused, Err(OpenError::Newer { found: 9999, .. })), "{refused:?}");
         let after: i64 = sqlx::query_scalar("select revision from installation").fetch_one(&pool).await.expect("reads");
         assert_eq!(before, after);
@@ -361,11 +399,14 @@ on_both! {
 async fn a_database_that_cannot_be_written_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("atelier.db");
-    Store::open_sqlite(&file).await.expect("opens").close().await;
-    let refused = Store::open(&format!("sqlite://{}?mode=ro", file.display())).await;
+    Store::open_sqlite(&file, Missing::Make).await.expect("opens").close().await;
+    let missing = folder.path().join("missing.db");
+    assert!(matches!(Store::open_sqlite(&missing, Missing::Refuse).await, Err(OpenError::Missing)));
+    assert!(!missing.exists());
+    let refused = Store::open(&format!("sqlite://{}?mode=ro", file.display()), Missing::Make).await;
     assert!(matches!(refused, Err(OpenError::ReadOnly { .. } | OpenError::Connect { .. })), "{refused:?}");
-    assert!(matches!(Store::open("mysql://x").await, Err(OpenError::UnknownKind)));
-    let nowhere = Store::open_sqlite(&folder.path().join("no/such/folder/a.db")).await;
+    assert!(matches!(Store::open("mysql://x", Missing::Make).await, Err(OpenError::UnknownKind)));
+    let nowhere = Store::open_sqlite(&folder.path().join("no/such/folder/a.db"), Missing::Make).await;
     assert!(matches!(nowhere, Err(OpenError::Connect { .. })), "{nowhere:?}");
 }
 
@@ -373,6 +414,6 @@ async fn a_database_that_cannot_be_written_is_refused() {
 async fn a_path_with_special_characters_is_a_path() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("ä ?#%20.db");
-    Store::open_sqlite(&file).await.expect("opens").close().await;
+    Store::open_sqlite(&file, Missing::Make).await.expect("opens").close().await;
     assert!(file.exists());
 }

@@ -1,6 +1,7 @@
 //! Coming in and going out: set-up, sign-in, sign-out.
 
-use atelier_domain::history::{Actor, Event, Subject};
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::history::{Actor, Event};
 use atelier_domain::name::{EmailAddress, PersonName, parse_workspace_name};
 use atelier_domain::text::{Problem, counted};
 use atelier_domain::throttle::{self, Limit, Verdict};
@@ -16,8 +17,9 @@ use crate::api::Done;
 use crate::api::caller::Caller;
 use crate::error::AppError;
 use crate::paths;
-use crate::server::request::throttle_subject;
+use crate::server::request::{RequestInfo, throttle_subject};
 use crate::server::session_store::keys;
+use crate::server::state::AppState;
 use crate::server::{local_path, user_agent};
 
 pub async fn set_up(
@@ -80,17 +82,19 @@ pub async fn sign_in(email: &str, password: String, keep: bool, next: &str) -> R
     if password.is_empty() {
         return Err(Problem::new("password", "Enter your password.").into());
     }
-    let subjects = [
-        (format!("account:{email}"), throttle::ACCOUNT),
-        (throttle_subject(caller.request.address), throttle::ADDRESS),
-    ];
+    let subjects = subjects(email.as_str(), &caller);
+    // The count is looked at, the password checked and the failure counted in one turn, so that many tries at once do not
+    // slip past the count.
+    let turn = caller.turn().await?;
     refuse_if_paused(&caller, &subjects, now).await?;
     let account = caller.checked(caller.store().account_by_email(email.as_str()).await)?;
     let hash = account.as_ref().map(|account| account.password_hash.clone());
-    let fits = caller.checked(caller.state.passwords().verify(bounded(password).into(), hash).await)?;
+    let checked = caller.state.passwords().verify(turn, bounded(password).into(), hash).await;
+    let (fits, turn) = caller.checked(checked)?;
     let Some(account) = account.filter(|_| fits) else {
         return Err(count_failure(&caller, &email, &subjects, now).await?);
     };
+    drop(turn);
     if account.person.state == atelier_domain::account::AccountState::Disabled {
         // Said only to who knows the password.
         let helpers = caller.checked(caller.store().owner_names(&account.person.workspace, 3).await)?;
@@ -101,6 +105,7 @@ pub async fn sign_in(email: &str, password: String, keep: bool, next: &str) -> R
         });
     }
     caller.checked(caller.store().clear_failures(&subjects[0].0).await)?;
+    caller.checked(caller.store().clear_failures(&subjects[1].0).await)?;
     start_session(&caller, &account, keep, now).await?;
     let slug =
         caller.state.workspace_by_id(&account.person.workspace).map(|workspace| workspace.slug).unwrap_or_default();
@@ -111,7 +116,7 @@ pub async fn sign_out() -> Result<Done, AppError> {
     let caller = Caller::here()?;
     let actor = caller.actor()?;
     let author = caller.author(None)?;
-    let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     caller.checked(tx.end_session(&actor.person.id, &actor.session).await)?;
     caller.checked(tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::SignedOut).await)?;
     caller.checked(tx.commit().await)?;
@@ -132,6 +137,7 @@ async fn start_session(caller: &Caller, account: &Account, keep: bool, now: Time
     caller.checked(session.insert(keys::DEVICE, user_agent::describe(agent)).await)?;
     caller.checked(session.insert(keys::ADDRESS, &address).await)?;
     caller.checked(session.insert(keys::CREATED_AT, now.0).await)?;
+    caller.checked(session.insert(keys::EPOCH, account.session_epoch).await)?;
     let end = now.plus(caller.state.config().sessions.absolute);
     let end = caller.checked(OffsetDateTime::from_unix_timestamp(end.0.div_euclid(1_000)))?;
     // Without "keep", the cookie ends with the browser; the server's own limits hold either way.
@@ -148,7 +154,21 @@ async fn start_session(caller: &Caller, account: &Account, keep: bool, now: Time
     Ok(())
 }
 
-async fn refuse_if_paused(caller: &Caller, subjects: &[(String, Limit)], now: Timestamp) -> Result<(), AppError> {
+/// What a try is counted under: the account from this address, the account from anywhere, the address.
+pub(super) fn subjects(email: &str, caller: &Caller) -> [(String, Limit); 3] {
+    let address = throttle_subject(caller.request.address);
+    [
+        (format!("account:{email}|{address}"), throttle::ACCOUNT),
+        (format!("account:{email}"), throttle::ACCOUNT_ANYWHERE),
+        (address, throttle::ADDRESS),
+    ]
+}
+
+pub(super) async fn refuse_if_paused(
+    caller: &Caller,
+    subjects: &[(String, Limit)],
+    now: Timestamp,
+) -> Result<(), AppError> {
     for (subject, limit) in subjects {
         let count = caller.checked(caller.store().failures(subject).await)?;
         if let Verdict::Paused { until } = limit.verdict(count, now) {
@@ -185,7 +205,13 @@ async fn count_failure(
             Verdict::Try { left: more } => left = left.min(more),
             Verdict::Paused { until } => {
                 if subject.starts_with("account:") && count.failures == limit.tries {
-                    record_pause(caller, email, count.failures).await?;
+                    // On its own, since only an account that exists is recorded, and the time taken must not tell.
+                    tokio::spawn(record_pause(
+                        caller.state.clone(),
+                        caller.request.clone(),
+                        email.clone(),
+                        count.failures,
+                    ));
                 }
                 return Ok(paused(subject, until, now));
             }
@@ -200,17 +226,21 @@ async fn count_failure(
 }
 
 /// A pause of an account that exists goes to the history, where its owner sees it in the bell.
-async fn record_pause(caller: &Caller, email: &EmailAddress, failures: u32) -> Result<(), AppError> {
-    let Some(account) = caller.checked(caller.store().account_by_email(email.as_str()).await)? else {
-        return Ok(());
+async fn record_pause(state: AppState, request: RequestInfo, email: EmailAddress, failures: u32) {
+    let record = async {
+        let Some(account) = state.store().account_by_email(email.as_str()).await? else {
+            return Ok(());
+        };
+        let author = Author { actor: Actor::System, request: request.id.clone(), why: None };
+        let event = Event::SignInPaused { failures, address: request.address.to_string() };
+        let mut tx = state.store().begin(clock::now()).await?;
+        tx.record(&account.person.workspace, &author, Some(&account.person.subject()), &event).await?;
+        tx.commit().await.map(drop)
     };
-    let author = Author { actor: Actor::System, request: caller.request.id.clone(), why: None };
-    let subject = Subject { id: account.person.id.clone(), name: account.person.name.clone() };
-    let event = Event::SignInPaused { failures, address: caller.request.address.to_string() };
-    let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
-    caller.checked(tx.record(&account.person.workspace, &author, Some(&subject), &event).await)?;
-    caller.checked(tx.commit().await)?;
-    Ok(())
+    let done: atelier_engine::store::Result<()> = record.await;
+    if let Err(error) = done {
+        tracing::error!(%error, "a pause of sign-in was not recorded");
+    }
 }
 
 /// A password longer than any that is taken is cut, so that nobody makes us hash megabytes; it cannot fit anyway.

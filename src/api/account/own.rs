@@ -1,9 +1,10 @@
 //! One's own profile, password and sessions.
 
+use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::{AccountState, Theme};
 use atelier_domain::history::Event;
 use atelier_domain::name::PersonName;
-use atelier_domain::text::Problem;
+use atelier_domain::text::{Problem, is_id};
 use atelier_domain::zone::ZoneName;
 use atelier_domain::{SessionKey, password};
 use atelier_engine::clock;
@@ -12,11 +13,13 @@ use axum::http::{HeaderValue, header};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
 
+use super::entrance::{refuse_if_paused, subjects};
 use crate::api::Done;
 use crate::api::caller::Caller;
 use crate::error::AppError;
 use crate::paths;
 use crate::server::page::{NAV_COOKIE, THEME_COOKIE};
+use crate::server::request::cookie_name;
 
 pub async fn update_profile(name: &str, time_zone: &str, theme: &str) -> Result<Done, AppError> {
     let caller = Caller::here()?;
@@ -28,7 +31,7 @@ pub async fn update_profile(name: &str, time_zone: &str, theme: &str) -> Result<
     let theme = Theme::from_key(theme);
     remember(&caller, THEME_COOKIE, theme.key());
     let author = caller.author(None)?;
-    let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     caller.checked(tx.set_profile(&actor.person.id, name.as_str(), zone.as_str(), theme).await)?;
     caller.checked(
         tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::ProfileChanged).await,
@@ -37,40 +40,43 @@ pub async fn update_profile(name: &str, time_zone: &str, theme: &str) -> Result<
     Ok(Done::stay("Your profile is saved."))
 }
 
-pub async fn change_password(current: String, new: String) -> Result<Done, AppError> {
+pub async fn change_password(current: String, new: String, time_zone: &str) -> Result<Done, AppError> {
     let caller = Caller::here()?;
-    let actor = caller.actor()?;
+    let actor = caller.authorise_for(Action::ProfileWrite, Whose::Own).await?;
     let person = &actor.person;
     password::check("password", &new, &person.email)?;
     if new == current {
         return Err(Problem::new("password", "This is the password you have. Choose a new one.").into());
     }
-    let account = caller.checked(caller.store().account_by_email(&person.email).await)?.ok_or(AppError::SignedOut)?;
-    let subject = format!("account:{}", person.email);
-    let limit = atelier_domain::throttle::ACCOUNT;
+    let zone = if time_zone.is_empty() { None } else { Some(ZoneName::parse(time_zone)?) };
     let now = clock::now();
-    if let atelier_domain::throttle::Verdict::Paused { until } =
-        limit.verdict(caller.checked(caller.store().failures(&subject).await)?, now)
-    {
-        let wait = until.since(now);
-        return Err(AppError::TooMany {
-            message: format!("Too many failed tries. Wait {wait}, then try again."),
-            retry_after_secs: u32::try_from(wait.as_millis() / 1_000 + 1).unwrap_or(u32::MAX),
-        });
-    }
-    if !caller.checked(caller.state.passwords().verify(current.into(), Some(account.password_hash)).await)? {
-        caller.checked(caller.store().add_failure(&[(subject, limit)], now).await)?;
+    let subjects = subjects(&person.email, &caller);
+    let turn = caller.turn().await?;
+    refuse_if_paused(&caller, &subjects, now).await?;
+    let account = caller.checked(caller.store().account_by_email(&person.email).await)?.ok_or(AppError::SignedOut)?;
+    let old = account.password_hash;
+    let checked = caller.state.passwords().verify(turn, current.into(), Some(old.clone())).await;
+    let (fits, turn) = caller.checked(checked)?;
+    if !fits {
+        caller.checked(caller.store().add_failure(&subjects, now).await)?;
         return Err(Problem::new("current", "This is not your present password.").into());
     }
+    drop(turn);
     let hash = caller.checked(caller.state.passwords().hash(new.into()).await)?;
     let author = caller.author(None)?;
-    let mut tx = caller.checked(caller.store().begin(now).await)?;
-    caller.checked(tx.set_password(&person.id, &hash, false).await)?;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
+    if !caller.checked(tx.replace_password(&person.id, &old, &hash).await)? {
+        return Err(AppError::Refused {
+            code: "account.password-replaced".into(),
+            message: "Your password was replaced in the meantime, and this change was not made. Sign in again.".into(),
+        });
+    }
+    if let Some(zone) = zone {
+        caller.checked(tx.set_time_zone(&person.id, zone.as_str()).await)?;
+    }
     let sessions_ended = caller.checked(tx.end_sessions(&person.id, Some(&actor.session)).await)?;
-    caller.checked(
-        tx.record(&actor.workspace.id, &author, Some(&person.subject()), &Event::PasswordChanged { sessions_ended })
-            .await,
-    )?;
+    let event = Event::PasswordChanged { sessions_ended };
+    caller.checked(tx.record(&actor.workspace.id, &author, Some(&person.subject()), &event).await)?;
     caller.checked(tx.commit().await)?;
     caller.state.live().cut(Cut::PersonExcept(person.id.clone(), actor.session.clone()));
     let ended = match sessions_ended {
@@ -87,9 +93,12 @@ pub async fn change_password(current: String, new: String) -> Result<Done, AppEr
 pub async fn end_session(key: &str) -> Result<Done, AppError> {
     let caller = Caller::here()?;
     let actor = caller.actor()?;
+    if !is_id(key) {
+        return Err(AppError::not_found("session of yours"));
+    }
     let key = SessionKey::new(key);
     let author = caller.author(None)?;
-    let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     if !caller.checked(tx.end_session(&actor.person.id, &key).await)? {
         return Err(AppError::not_found("session of yours"));
     }
@@ -110,7 +119,7 @@ pub async fn sign_out_everywhere() -> Result<Done, AppError> {
     let caller = Caller::here()?;
     let actor = caller.actor()?;
     let author = caller.author(None)?;
-    let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     let count = caller.checked(tx.end_sessions(&actor.person.id, None).await)?;
     caller.checked(
         tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::SessionsEnded { count }).await,
@@ -126,16 +135,19 @@ pub async fn set_theme(theme: &str) -> Result<Done, AppError> {
     let actor = caller.actor()?;
     let theme = Theme::from_key(theme);
     remember(&caller, THEME_COOKIE, theme.key());
-    let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
-    let person = &actor.person;
-    caller.checked(tx.set_profile(&person.id, &person.name, &person.time_zone, theme).await)?;
+    let author = caller.author(None)?;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
+    caller.checked(tx.set_theme(&actor.person.id, theme).await)?;
+    caller.checked(
+        tx.record(&actor.workspace.id, &author, Some(&actor.person.subject()), &Event::ProfileChanged).await,
+    )?;
     caller.checked(tx.commit().await)?;
     Ok(Done::default())
 }
 
-pub fn set_nav(collapsed: bool) -> Result<Done, AppError> {
+pub async fn set_nav(collapsed: bool) -> Result<Done, AppError> {
     let caller = Caller::here()?;
-    caller.actor()?;
+    caller.authorise_for(Action::ProfileWrite, Whose::Own).await?;
     remember(&caller, NAV_COOKIE, if collapsed { "collapsed" } else { "open" });
     Ok(Done::default())
 }
@@ -143,7 +155,7 @@ pub fn set_nav(collapsed: bool) -> Result<Done, AppError> {
 pub async fn read_notices() -> Result<Done, AppError> {
     let caller = Caller::here()?;
     let actor = caller.actor()?;
-    let mut tx = caller.checked(caller.store().begin(clock::now()).await)?;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     caller.checked(tx.read_notices(&actor.person.id).await)?;
     caller.checked(tx.commit().await)?;
     Ok(Done::default())
@@ -152,6 +164,7 @@ pub async fn read_notices() -> Result<Done, AppError> {
 /// A cookie for looks alone, kept for a year.
 fn remember(caller: &Caller, name: &str, value: &str) {
     let secure = if caller.state.config().is_secure() { "; Secure" } else { "" };
+    let name = cookie_name(name, caller.state.config().is_secure());
     let cookie = format!("{name}={value}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax{secure}");
     if let (Some(options), Ok(value)) = (use_context::<ResponseOptions>(), HeaderValue::from_str(&cookie)) {
         options.append_header(header::SET_COOKIE, value);

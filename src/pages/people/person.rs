@@ -37,7 +37,7 @@ fn show(visit: &Visit, detail: PersonDetail) -> AnyView {
     let state = StateWord::of_person(detail.row.state, detail.row.is_online);
     let refused = visit.form("change_accounts").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
     let beside = view! { <span data-live="state"><StateTag state=state pill=true/></span> };
-    let actions = view! { <div class="row-tight" data-live="verbs">{actions(visit, &detail, refusal.as_ref())}</div> };
+    let actions = view! { <div class="row" data-live="verbs">{actions(visit, &detail, refusal.as_ref())}</div> };
     let (roles, history, facts) = (roles(visit, &detail, refusal), history(visit, &detail), facts(visit, &detail));
     view! {
         <Page

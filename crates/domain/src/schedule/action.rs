@@ -58,7 +58,7 @@ impl Action {
 
     /// Which of two actions at the same instant counts: the one that keeps more running. A window that ends at midnight
     /// and one that begins there are then one window.
-    pub(crate) const fn rank(self) -> u32 {
+    pub const fn rank(self) -> u32 {
         match self {
             Self::Stop => 0,
             Self::Start => 1,

@@ -125,11 +125,13 @@ impl LocalTime {
     }
 
     /// So many minutes after the start of 1970.
+    #[cfg(feature = "zones")]
     pub(crate) const fn from_minutes(minutes: i64) -> Self {
         Self(minutes)
     }
 
     /// Minutes since the start of 1970.
+    #[cfg(feature = "zones")]
     pub(crate) const fn minutes(self) -> i64 {
         self.0
     }
@@ -169,7 +171,7 @@ impl LocalTime {
     /// Parses the field `start`: `2026-05-01`, `2026-05-01T08:30` or `2026-05-01T08:30:00`, always without an offset,
     /// since the schedule has a zone of its own.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        const SHAPE: &str = "Write it as 2026-05-01T08:30, without an offset; the schedule's time zone applies.";
+        const SHAPE: &str = "write it as 2026-05-01T08:30, without an offset; the schedule's time zone applies.";
         let wrong =
             |what: &str| Problem::new("start", format!("“{}” is not a start time: {what}", shortened(text.trim())));
         let plain = text.trim();
@@ -294,8 +296,8 @@ mod tests {
     #[test]
     fn wrong_start_times_are_refused_with_what_is_wrong() {
         let cases = [
-            ("", "Write it as"),
-            ("tomorrow", "Write it as"),
+            ("", "write it as"),
+            ("tomorrow", "write it as"),
             ("2026-03-30T08:30Z", "without an offset"),
             ("2026-03-30T08:30+02:00", "without an offset"),
             ("2026-03-30T08:30:15", "whole minutes"),
@@ -305,7 +307,7 @@ mod tests {
             ("2026-01-01T24:00", "00:00 to 23:59"),
             ("1969-12-31T00:00", "1970 to 2999"),
             ("9999-12-31T00:00", "1970 to 2999"),
-            ("+026-01-01T00:00", "Write it as"),
+            ("+026-01-01T00:00", "write it as"),
         ];
         for (text, part) in cases {
             let problem = LocalTime::parse(text).unwrap_err();

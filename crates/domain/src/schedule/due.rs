@@ -117,13 +117,10 @@ impl Schedule {
     /// Says it: `Start Mon–Fri at 08:30, Europe/Berlin`.
     pub fn sentence(&self) -> String {
         let when = self.timetable.sentence();
-        let when = match when
-            .strip_prefix("Every ")
-            .map(|rest| ("every", rest))
-            .or(when.strip_prefix("On ").map(|rest| ("on", rest)))
-        {
-            Some((word, rest)) => format!("{word} {rest}"),
-            None => when,
+        // Names of days keep their capital.
+        let when = match when.split_once(' ') {
+            Some((word @ ("Every" | "On" | "In"), rest)) => format!("{} {rest}", word.to_lowercase()),
+            Some(_) | None => when,
         };
         let disabled = if self.is_enabled { "" } else { " (disabled)" };
         format!("{} {when}{disabled}", self.action.phrase())
@@ -273,4 +270,180 @@ pub fn holds_until<'a>(schedules: impl IntoIterator<Item = &'a Schedule>, at: Ti
         Some((schedule.action, firing))
     });
     next.min_by_key(|(action, firing)| (firing.at, std::cmp::Reverse(action.rank())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cron::Cron;
+    use super::super::timetable::Zone;
+    use super::super::trigger::Trigger;
+    use super::*;
+
+    fn timetable(cron: &str) -> Timetable {
+        Timetable::new(Trigger::Cron(Cron::parse(cron).unwrap()), Zone::parse("UTC").unwrap(), None).unwrap()
+    }
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp(format!("2026-03-{text}:00Z").parse::<jiff::Timestamp>().unwrap().as_millisecond())
+    }
+
+    fn stop_at_seven() -> Schedule {
+        Schedule::new(Action::Stop, timetable("0 19 * * *"), at("01T00:00"))
+    }
+
+    fn passed(missed: u32) -> Passed {
+        Passed { missed, is_more: false, dismissed: None }
+    }
+
+    #[test]
+    fn fires_on_time_once() {
+        let schedule = stop_at_seven();
+        let look = |from: &str, now: &str| due(&schedule, at(from), at(now), DEFAULT_GRACE);
+        assert_eq!(look("02T18:00", "02T18:59"), Outcome::Nothing);
+        let Outcome::Fire { planned, passed: none } = look("02T18:59", "02T19:00") else { panic!("it is time") };
+        assert_eq!((planned.at, none), (at("02T19:00"), passed(0)));
+        assert_eq!(look("02T19:00", "02T19:01"), Outcome::Nothing);
+    }
+
+    #[test]
+    fn the_newest_missed_firing_is_made_up_within_the_grace() {
+        let schedule = Schedule::new(Action::Stop, timetable("*/10 * * * *"), at("01T00:00"));
+        let Outcome::CatchUp { planned, late, passed: older } =
+            due(&schedule, at("02T10:00"), at("02T12:05"), Span::hours(1))
+        else {
+            panic!("within the grace")
+        };
+        assert_eq!((planned.at, late, older), (at("02T12:00"), Span::minutes(5), passed(11)));
+    }
+
+    #[test]
+    fn what_is_older_than_the_grace_is_recorded_only() {
+        let schedule = stop_at_seven();
+        let look = |now: &str, grace| due(&schedule, at("02T00:00"), at(now), grace);
+        assert_eq!(look("04T20:01", Span::hours(1)), Outcome::Skipped { passed: passed(3) });
+        assert!(matches!(look("04T20:00", Span::hours(1)), Outcome::CatchUp { passed, .. } if passed.missed == 2));
+        // However long the grace: a day at most.
+        assert!(matches!(look("05T18:59", Span::hours(1_000)), Outcome::CatchUp { passed, .. } if passed.missed == 2));
+        // No grace at all still allows for the moment that a look takes.
+        assert!(matches!(look("02T19:00", Span::seconds(0)), Outcome::Fire { .. }));
+    }
+
+    #[test]
+    fn ages_of_missed_minutes_are_counted_only_so_far() {
+        let schedule = Schedule::new(Action::Stop, timetable("* * * * *"), Timestamp(0));
+        let outcome = due(&schedule, Timestamp(0), at("02T12:00"), DEFAULT_GRACE);
+        let expected = Passed { missed: MAX_COUNTED, is_more: true, dismissed: None };
+        assert!(matches!(outcome, Outcome::Fire { passed, .. } if passed == expected));
+    }
+
+    #[test]
+    fn editing_and_enabling_never_fire_the_past() {
+        let schedule = stop_at_seven().edited(Action::Stop, timetable("0 18 * * *"), at("02T18:30"));
+        assert_eq!(due(&schedule, at("02T17:00"), at("02T18:31"), DEFAULT_GRACE), Outcome::Nothing);
+        let asleep = stop_at_seven().disabled();
+        assert_eq!(due(&asleep, at("02T18:00"), at("02T19:00"), DEFAULT_GRACE), Outcome::Nothing);
+        let awake = asleep.enabled(at("02T19:05"));
+        assert_eq!(due(&awake, at("02T18:00"), at("02T19:06"), DEFAULT_GRACE), Outcome::Nothing);
+        let next = due(&awake, at("02T18:00"), at("03T19:00"), DEFAULT_GRACE);
+        assert!(matches!(next, Outcome::Fire { passed, .. } if passed.missed == 0));
+        // To enable what is enabled is no edit and loses nothing.
+        let twice = stop_at_seven().enabled(at("02T19:05"));
+        assert!(matches!(due(&twice, at("02T18:00"), at("02T19:06"), DEFAULT_GRACE), Outcome::CatchUp { .. }));
+    }
+
+    #[test]
+    fn skipping_is_for_exactly_one_firing_and_recorded() {
+        let schedule = stop_at_seven().skip_next(at("02T12:00")).unwrap();
+        let dismissed = Some(at("02T19:00"));
+        assert_eq!(schedule.dismissed, dismissed);
+        let record = Passed { missed: 0, is_more: false, dismissed };
+        assert_eq!(due(&schedule, at("02T18:00"), at("02T19:00"), DEFAULT_GRACE), Outcome::Skipped { passed: record });
+        let Outcome::Fire { planned, passed: none } = due(&schedule, at("02T19:00"), at("03T19:00"), DEFAULT_GRACE)
+        else {
+            panic!("the day after it fires again")
+        };
+        assert_eq!((planned.at, none), (at("03T19:00"), passed(0)));
+        // After a downtime over both, the dismissed one is not counted as missed.
+        let both = due(&schedule, at("02T18:00"), at("03T19:00"), DEFAULT_GRACE);
+        assert!(matches!(both, Outcome::Fire { passed, .. } if passed == record));
+        let again = schedule.clone().skip_next(at("02T13:00")).unwrap_err();
+        assert_eq!(
+            again.to_string(),
+            "The time on Mon 2 Mar 2026 19:00 is skipped already. Take that back, or disable the schedule."
+        );
+        assert!(schedule.clone().skip_next(at("02T19:00")).is_ok_and(|next| next.dismissed == Some(at("03T19:00"))));
+        assert_eq!(schedule.clone().skip_none().dismissed, None);
+        assert_eq!(schedule.disabled().skip_next(at("02T13:00")), Err(CannotSkip::Disabled));
+    }
+
+    #[test]
+    fn a_dismissed_firing_is_not_replaced_by_an_older_one() {
+        let schedule = Schedule::new(Action::Stop, timetable("0 17,18 * * *"), at("01T00:00"));
+        let schedule = schedule.skip_next(at("02T17:30")).unwrap();
+        let record = Passed { missed: 1, is_more: false, dismissed: Some(at("02T18:00")) };
+        assert_eq!(due(&schedule, at("02T16:00"), at("02T18:05"), Span::hours(2)), Outcome::Skipped { passed: record });
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_fires_nothing_twice() {
+        let schedule = stop_at_seven();
+        assert_eq!(due(&schedule, at("02T19:00"), at("02T18:59"), DEFAULT_GRACE), Outcome::Nothing);
+        assert_eq!(checked_until(at("02T19:00"), at("02T18:59")), at("02T19:00"));
+        assert_eq!(checked_until(at("02T19:00"), at("02T19:01")), at("02T19:01"));
+        // A day back: the clock had been wrong, and the schedules must not wait for that day.
+        assert_eq!(checked_until(at("03T19:00"), at("02T19:00")), at("02T19:00"));
+    }
+
+    #[test]
+    fn a_manual_action_holds_until_the_next_boundary() {
+        let start = Schedule::new(Action::Start, timetable("0 8 * * *"), at("01T00:00"));
+        let stop = stop_at_seven();
+        // Stopped by schedule at 19:00, started by hand at 20:00: nothing happens before 08:00, which is a start.
+        for schedule in [&start, &stop] {
+            assert_eq!(due(schedule, at("02T20:00"), at("03T07:59"), DEFAULT_GRACE), Outcome::Nothing);
+        }
+        let (action, firing) = holds_until([&start, &stop], at("02T20:00")).unwrap();
+        assert_eq!((action, firing.at), (Action::Start, at("03T08:00")));
+        // A dismissed boundary is none.
+        let skipping = stop.clone().skip_next(at("02T12:00")).unwrap();
+        let (action, firing) = holds_until([&start, &skipping], at("02T12:00")).unwrap();
+        assert_eq!((action, firing.at), (Action::Start, at("03T08:00")));
+        assert_eq!(holds_until([&stop.disabled()], at("02T12:00")), None);
+    }
+
+    #[test]
+    fn what_a_person_did_is_not_undone_by_an_older_firing() {
+        let wanted = [("stop", Action::Stop, at("02T19:00"))];
+        let manual_at = at("02T20:00");
+        assert_eq!(
+            settle(&wanted, Some(manual_at)),
+            [("stop", Decision::Overruled { planned: at("02T19:00"), manual_at })]
+        );
+        assert_eq!(settle(&wanted, Some(at("02T18:59"))), [("stop", Decision::Apply { planned: at("02T19:00") })]);
+        assert!(matches!(settle(&wanted, Some(at("02T19:00")))[0].1, Decision::Overruled { .. }));
+    }
+
+    #[test]
+    fn of_several_schedules_the_newest_firing_acts() {
+        let (morning, evening) = (at("02T08:00"), at("02T19:00"));
+        let wanted = [("start", Action::Start, morning), ("stop", Action::Stop, evening)];
+        let superseded = Decision::Superseded { planned: morning, by: evening };
+        assert_eq!(settle(&wanted, None), [("start", superseded), ("stop", Decision::Apply { planned: evening })]);
+        // A window that ends where the next begins goes on.
+        let midnight = at("03T00:00");
+        let joined = settle(&[(1, Action::Stop, midnight), (2, Action::Start, midnight)], None);
+        assert_eq!(joined[1].1, Decision::Apply { planned: midnight });
+        let nodes = settle(&[(1, Action::MinNodes(4), midnight), (2, Action::MinNodes(4), midnight)], None);
+        assert_eq!(nodes[0].1, Decision::Apply { planned: midnight });
+        assert!(matches!(nodes[1].1, Decision::Superseded { .. }));
+    }
+
+    #[test]
+    fn a_schedule_survives_the_wire() {
+        let schedule = Schedule::new(Action::MinNodes(4), timetable("0 8 * * MON-FRI"), at("01T00:00"));
+        let text = serde_json::to_string(&schedule).unwrap();
+        assert_eq!(serde_json::from_str::<Schedule>(&text).unwrap(), schedule);
+        assert_eq!(schedule.sentence(), "Set the minimum to 4 nodes Mon–Fri at 08:00, UTC");
+        assert_eq!(stop_at_seven().disabled().sentence(), "Stop every day at 19:00, UTC (disabled)");
+    }
 }

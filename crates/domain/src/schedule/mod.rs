@@ -3,20 +3,22 @@
 //! The parts, from the calendar to the decision:
 //! - [`cron`] and [`recurrence`] are the two ways to say *when*, a [`Trigger`] is either of them;
 //! - a [`Timetable`] is a trigger in an IANA zone with an optional start: it knows its firings as instants;
-//! - a [`Schedule`] adds what to do, and [`due`] judges what is to be done now, after any downtime;
+//! - a [`Schedule`] adds what to do, and [`due()`] judges what is to be done now, after any downtime;
 //! - a [`Wheel`] keeps the next firings of very many schedules in order.
 //!
 //! Everything up to the trigger needs no tz database, so that the browser checks a form with the server's own code.
 //!
 //! # Clocks that change
 //!
-//! A trigger has one of three paces, by its meaning and not by how it is written:
+//! When clocks go forward, some local times are missing (the gap); when they go back, some come twice. A trigger has
+//! one of three paces, by its meaning and not by how it is written:
 //!
-//! | pace | which triggers | clocks go forward (local times missing) | clocks go back (local times twice) |
-//! | --- | --- | --- | --- |
-//! | wall clock | those with chosen hours | fires at the switch, the first instant after the gap; all that fall into one gap are one firing | fires once, at the first of the two |
-//! | every hour | those that allow all 24 hours, such as `*/15 * * * *` | missing times are left out: the next one is less than an hour away | fires in both |
-//! | elapsed | recurrences by minute or hour | not concerned: counted in elapsed time from the start | not concerned |
+//! - **Wall clock**, if hours are chosen (`30 2 * * *`, `0 */2 * * *`): what falls into a gap fires at the switch, the
+//!   first instant after it; all that fall into one gap, and what is planned for the switch itself, are one firing.
+//!   What comes twice fires once, at the first.
+//! - **Every hour**, if all 24 hours are allowed (`*/15 * * * *`): fires whenever a wall clock shows a planned time. What
+//!   falls into a gap is left out, since the next hour brings another; what comes twice fires twice.
+//! - **Elapsed**, for recurrences by minute or hour: counted in elapsed time from the start, whatever the clocks do.
 //!
 //! A gap of a whole day or more is a day that a place left out (Pacific/Apia had no 30 December 2011). That day does
 //! not exist, so nothing planned for it fires, and a daily schedule does not fire twice at its end.

@@ -5,13 +5,6 @@
 pub(crate) struct Set(u64);
 
 impl Set {
-    /// The numbers from `first` up to and including `last`.
-    pub(crate) fn range(first: u8, last: u8) -> Self {
-        let mut set = Self::default();
-        (first..=last).for_each(|number| set.insert(number));
-        set
-    }
-
     pub(crate) fn insert(&mut self, number: u8) {
         debug_assert!(number < 64);
         self.0 |= 1 << (number & 63);

@@ -173,6 +173,9 @@ impl Firing {
             Note::OnlyFirst => format!("{clock} comes twice that day; only the first one fires"),
             Note::FirstOfTwo => format!("{clock} comes twice that day; this is the first"),
             Note::SecondOfTwo => format!("{clock} comes twice that day; this is the second"),
+            Note::ClocksChanged { minutes } if minutes * 60 >= WHOLE_DAY => {
+                "first after a day that was left out".into()
+            }
             Note::ClocksChanged { minutes } => {
                 let way = if minutes < 0 { "back" } else { "forward" };
                 format!("first after the clocks go {way} by {}", Span::minutes(minutes.unsigned_abs()))
@@ -287,7 +290,7 @@ impl Timetable {
     fn next_on_the_wall(&self, after: Timestamp) -> Option<Firing> {
         let mut from = self.zone.local(after);
         loop {
-            let local = self.trigger.next_local(from, self.anchor())?;
+            let local = self.trigger.next_local(from, self.start)?;
             let found = match self.zone.meaning(local) {
                 Meaning::Once { at } => Some((at, None)),
                 Meaning::Twice { first } => Some((first, Some(Note::OnlyFirst))),
@@ -308,7 +311,7 @@ impl Timetable {
         loop {
             let offset = i64::from(self.zone.offset(from));
             let minute = (from + offset + 59).div_euclid(60);
-            let found = self.trigger.next_local(LocalTime::from_minutes(minute), self.anchor());
+            let found = self.trigger.next_local(LocalTime::from_minutes(minute), self.start);
             let found = found.map(|local| local.minutes() * 60 - offset);
             match (found, self.zone.next_change(from)) {
                 (Some(at), Some(change)) if at >= change => from = change,
@@ -322,7 +325,7 @@ impl Timetable {
         let step = Span::minutes(minutes).as_millis();
         let anchor = self.start_at.map_or(0, |start| start.0);
         // Never before the anchor: `after` is at most one millisecond earlier than the start.
-        let steps = (after.0 - anchor).div_euclid(step) + 1;
+        let steps = after.0.saturating_sub(anchor).div_euclid(step) + 1;
         let at = anchor.checked_add(steps.checked_mul(step)?)?.div_euclid(1_000);
         Some(self.firing(at, self.which_of_two(at)))
     }
@@ -335,12 +338,155 @@ impl Timetable {
         }
     }
 
-    fn anchor(&self) -> Option<Day> {
-        self.start.map(LocalTime::day)
-    }
-
     fn firing(&self, at: i64, note: Option<Note>) -> Firing {
         let at_millis = millis(at);
         Firing { at: at_millis, local: self.zone.local(at_millis), utc_offset: UtcOffset(self.zone.offset(at)), note }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cron::Cron;
+    use super::super::recurrence::{Frequency, Parts as Recur, Recurrence};
+    use super::*;
+
+    fn cron(text: &str, zone: &str) -> Timetable {
+        Timetable::new(Trigger::Cron(Cron::parse(text).unwrap()), Zone::parse(zone).unwrap(), None).unwrap()
+    }
+
+    fn starting(trigger: Trigger, zone: &str, start: &str) -> Timetable {
+        Timetable::new(trigger, Zone::parse(zone).unwrap(), LocalTime::parse(start).ok()).unwrap()
+    }
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
+    }
+
+    fn said(timetable: &Timetable, from: &str, count: usize) -> Vec<String> {
+        timetable.preview(count, at(from)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_time_in_the_gap_fires_once_at_the_switch() {
+        let timetable = cron("10,40 2 * * *", "Europe/Berlin");
+        let firings = timetable.preview(3, at("2026-03-28T12:00:00Z"));
+        assert_eq!(firings[0].at, at("2026-03-29T01:00:00Z"));
+        assert_eq!(firings[0].local.to_string(), "Sun 29 Mar 2026 03:00");
+        assert_eq!(firings[0].note, Some(Note::Moved { planned: LocalTime::parse("2026-03-29T02:10").unwrap() }));
+        assert_eq!(firings[1].to_string(), "Mon 30 Mar 2026 02:10 +02:00");
+    }
+
+    #[test]
+    fn a_chosen_hour_that_comes_twice_fires_at_the_first() {
+        let timetable = cron("30 2 * * *", "Europe/Berlin");
+        assert_eq!(
+            said(&timetable, "2026-10-24T12:00:00Z", 2),
+            ["Sun 25 Oct 2026 02:30 +02:00", "Mon 26 Oct 2026 02:30 +01:00"]
+        );
+        // Asked in the second pass, the first is over.
+        assert_eq!(said(&timetable, "2026-10-25T01:10:00Z", 1), ["Mon 26 Oct 2026 02:30 +01:00"]);
+    }
+
+    #[test]
+    fn every_half_hour_fires_in_both_passes_and_not_in_the_gap() {
+        let timetable = cron("*/30 * * * *", "Australia/Lord_Howe");
+        assert_eq!(
+            said(&timetable, "2026-04-04T14:00:00Z", 3),
+            ["Sun 5 Apr 2026 01:30 +11:00", "Sun 5 Apr 2026 01:30 +10:30", "Sun 5 Apr 2026 02:00 +10:30"]
+        );
+        assert_eq!(
+            said(&timetable, "2026-10-03T15:00:00Z", 2),
+            ["Sun 4 Oct 2026 02:30 +11:00", "Sun 4 Oct 2026 03:00 +11:00"]
+        );
+        let both = cron("30 * * * *", "Europe/Berlin").preview(2, at("2026-10-25T00:00:00Z"));
+        assert_eq!([both[0].note, both[1].note], [Some(Note::FirstOfTwo), Some(Note::SecondOfTwo)]);
+        assert_eq!(both[1].at.since(both[0].at), Span::hours(1));
+    }
+
+    #[test]
+    fn a_day_that_was_left_out_has_no_firings() {
+        assert_eq!(
+            said(&cron("0 8 * * *", "Pacific/Apia"), "2011-12-29T00:00:00Z", 2),
+            ["Thu 29 Dec 2011 08:00 -10:00", "Sat 31 Dec 2011 08:00 +14:00"]
+        );
+        assert_eq!(
+            said(&cron("0 8 30 12 *", "Pacific/Apia"), "2011-06-01T00:00:00Z", 1),
+            ["Sun 30 Dec 2012 08:00 +14:00"]
+        );
+    }
+
+    #[test]
+    fn elapsed_time_does_not_mind_the_clocks() {
+        let every = |n, frequency| Trigger::Recurrence(Recurrence::new(&Recur::every(n, frequency)).unwrap());
+        let timetable = starting(every(90, Frequency::Minute), "Europe/Berlin", "2026-03-29T00:30");
+        let firings = timetable.preview(4, Timestamp(0));
+        assert!(firings.windows(2).all(|pair| pair[1].at.since(pair[0].at) == Span::minutes(90)));
+        assert_eq!(firings[0].to_string(), "Sun 29 Mar 2026 00:30 +01:00");
+        assert_eq!(firings[1].to_string(), "Sun 29 Mar 2026 03:00 +02:00");
+    }
+
+    #[test]
+    fn nothing_fires_before_the_start() {
+        let daily = || Trigger::Cron(Cron::parse("0 8 * * *").unwrap());
+        let on_time = starting(daily(), "UTC", "2026-05-01T08:00");
+        assert_eq!(said(&on_time, "2026-01-01T00:00:00Z", 1), ["Fri 1 May 2026 08:00 +00:00"]);
+        let too_late = starting(daily(), "UTC", "2026-05-01T08:01");
+        assert_eq!(said(&too_late, "2026-01-01T00:00:00Z", 1), ["Sat 2 May 2026 08:00 +00:00"]);
+        // A start in the past only leaves the next time to come.
+        assert_eq!(said(&on_time, "2027-01-01T08:00:00Z", 1), ["Sat 2 Jan 2027 08:00 +00:00"]);
+    }
+
+    #[test]
+    fn a_start_that_does_not_exist_is_the_switch_and_one_that_comes_twice_the_first() {
+        let every = || Trigger::Recurrence(Recurrence::new(&Recur::every(20, Frequency::Minute)).unwrap());
+        let skipped = starting(every(), "Europe/Berlin", "2026-03-29T02:30");
+        assert_eq!(skipped.next_after(Timestamp(0)).unwrap().at, at("2026-03-29T01:00:00Z"));
+        let twice = starting(every(), "Europe/Berlin", "2026-10-25T02:30");
+        assert_eq!(twice.next_after(Timestamp(0)).unwrap().at, at("2026-10-25T00:30:00Z"));
+        let left_out = starting(every(), "Pacific/Apia", "2011-12-30T12:00");
+        assert_eq!(left_out.next_after(Timestamp(0)).unwrap().at, at("2011-12-30T10:00:00Z"));
+    }
+
+    #[test]
+    fn the_ends_of_time_are_no_trouble() {
+        let hourly = Trigger::Recurrence(Recurrence::new(&Recur::every(1, Frequency::Hour)).unwrap());
+        let zone = "Pacific/Kiritimati";
+        let all = [
+            cron("0 8 * * *", zone),
+            cron("*/5 * 29 2 *", zone),
+            starting(hourly, zone, "1970-01-01T00:00"),
+            starting(Trigger::Cron(Cron::parse("0 8 * * *").unwrap()), zone, "2999-12-31T09:00"),
+        ];
+        for timetable in all {
+            for instant in [i64::MIN, -1, 0, 253_402_300_800_000, i64::MAX] {
+                let next = timetable.next_after(Timestamp(instant));
+                assert!(next.is_none_or(|next| next.at.0 > instant && next.at.0 >= -1));
+            }
+            assert_eq!(timetable.next_after(Timestamp(i64::MAX)), None);
+            assert!(timetable.preview(usize::MAX, Timestamp(0)).len() <= MAX_PREVIEW);
+        }
+    }
+
+    #[test]
+    fn a_timetable_survives_the_wire() {
+        let monthly = concat!(
+            r#"{"trigger":{"recurrence":{"frequency":"month","interval":2,"hours":[8],"minutes":[30],"#,
+            r#""month_days":[1,"last"]}},"time_zone":"Europe/Berlin","start":"2026-05-01T00:00"}"#
+        );
+        let by_cron = r#"{"trigger":{"cron":"30 8 * * MON-FRI"},"time_zone":"UTC"}"#;
+        for text in [monthly, by_cron] {
+            let timetable: Timetable = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&timetable).unwrap(), text);
+        }
+        for (text, part) in [
+            (by_cron.replace("UTC", "Mars/Olympus"), "Mars/Olympus"),
+            (by_cron.replace("30 8", "61 8"), "The minute “61”"),
+            (monthly.replace("[8]", "[300]"), "300 is not one of the hours"),
+            (monthly.replace(r#","start":"2026-05-01T00:00""#, ""), "every 2 months is counted from it"),
+            (monthly.replace("month_days", "monthDays"), "unknown field"),
+        ] {
+            let message = serde_json::from_str::<Timetable>(&text).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
     }
 }

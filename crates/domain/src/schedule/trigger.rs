@@ -81,14 +81,14 @@ impl Trigger {
         Ok(())
     }
 
-    /// The first planned local time that is not before `from`. Intervals count from `anchor`, the day of the start.
-    /// Nothing for triggers that count elapsed time.
-    pub(crate) fn next_local(&self, from: LocalTime, anchor: Option<Day>) -> Option<LocalTime> {
+    /// The first local time at or after `from` that is planned, whether or not it exists in a zone. Intervals count
+    /// from the day of `start`. Nothing for triggers that count elapsed time.
+    pub fn next_local(&self, from: LocalTime, start: Option<LocalTime>) -> Option<LocalTime> {
         let times = self.times()?;
         // Without a start the interval is one, so that any day serves to count from.
         let next_day = |from: Day| match self {
             Self::Cron(cron) => cron.next_day(from),
-            Self::Recurrence(recurrence) => recurrence.next_day(from, anchor.unwrap_or(from)),
+            Self::Recurrence(recurrence) => recurrence.next_day(from, start.map_or(from, LocalTime::day)),
         };
         let day = next_day(from.day())?;
         let earliest = if day == from.day() { from.minute_of_day() } else { 0 };

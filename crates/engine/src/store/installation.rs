@@ -40,17 +40,13 @@ impl Store {
     /// Finds or makes the installation's row and gives the present revision.
     pub(super) async fn claim_installation(&self) -> Result<i64> {
         let _in_line = self.write_lock.lock().await;
-        let found: Option<i64> =
-            sqlx::query_scalar("select revision from installation").fetch_optional(&self.writer).await?;
-        if let Some(revision) = found {
-            return Ok(revision);
-        }
-        sqlx::query("insert into installation (id, revision, created_at) values ($1, 0, $2)")
+        // Two servers may start on the same empty database: one row, whoever makes it.
+        sqlx::query("insert into installation (one, id, revision, created_at) values (1, $1, 0, $2) on conflict (one) do nothing")
             .bind(new_id("inst"))
             .bind(clock::now().0)
             .execute(&self.writer)
             .await?;
-        Ok(0)
+        Ok(sqlx::query_scalar("select revision from installation").fetch_one(&self.writer).await?)
     }
 
     /// Whether anybody has an account yet.

@@ -19,7 +19,7 @@ mod write;
 
 pub use history::{HistoryEntry, HistoryFilter};
 pub use installation::{FirstAccount, Workspace};
-pub use open::OpenError;
+pub use open::{Missing, OpenError};
 pub use people::{Account, NewAccount, PeopleFilter, PeopleOrder, Person, SeenAt};
 pub use sessions::{WebSession, WebSessionInfo};
 pub use write::{Author, WriteTx};

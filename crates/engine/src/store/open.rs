@@ -27,6 +27,9 @@ pub enum OpenError {
         /// What the database said.
         source: sqlx::Error,
     },
+    /// There is no database of ours.
+    #[error("there is no Atelier database there yet; `atelier serve` makes one")]
+    Missing,
     /// It cannot be written.
     #[error("the database cannot be written: {source}")]
     ReadOnly {
@@ -67,8 +70,12 @@ pub enum OpenError {
 }
 
 impl Store {
-    /// Opens the embedded database in a file, which is made if it does not exist.
-    pub async fn open_sqlite(file: &Path) -> Result<Self, OpenError> {
+    /// Opens the embedded database in a file, which is made if it does not exist and may be.
+    pub async fn open_sqlite(file: &Path, missing: Missing) -> Result<Self, OpenError> {
+        if missing == Missing::Refuse && !file.exists() {
+            return Err(OpenError::Missing);
+        }
+        make_private(file);
         let mut url = String::from("sqlite://");
         // The path goes through a URL, so what a URL would take as its own is encoded.
         for byte in file.as_os_str().as_encoded_bytes() {
@@ -79,11 +86,11 @@ impl Store {
                 other => url.push_str(&format!("%{other:02X}")),
             }
         }
-        Self::open(&format!("{url}?mode=rwc")).await
+        Self::open(&format!("{url}?mode=rwc"), missing).await
     }
 
     /// Opens a database by its address, brings it up to date, and makes it ours.
-    pub async fn open(url: &str) -> Result<Self, OpenError> {
+    pub async fn open(url: &str, missing: Missing) -> Result<Self, OpenError> {
         sqlx::any::install_default_drivers();
         let kind = match url.split(':').next() {
             Some("sqlite") => Kind::Sqlite,
@@ -92,8 +99,12 @@ impl Store {
         };
         let options = AnyConnectOptions::from_str(url).map_err(|source| OpenError::Connect { source })?;
         let writer = connect_writer(kind, options.clone()).await?;
-        refuse_newer(&writer).await?;
+        refuse_newer(&writer, missing).await?;
         check_writable(&writer).await?;
+        if kind == Kind::Sqlite {
+            // Kept in the file, so once is enough; only now, since a database that is refused must stay as it is.
+            writer.execute("pragma journal_mode = wal").await.map_err(|source| OpenError::ReadOnly { source })?;
+        }
         MIGRATIONS.run(&writer).await.map_err(|source| match source {
             MigrateError::VersionMismatch(step) => OpenError::Different { step },
             source => OpenError::Migrate { source },
@@ -104,6 +115,15 @@ impl Store {
         let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
         Ok(Self { live: Live::starting_at(revision), ..store })
     }
+}
+
+/// What to do where there is no database yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Make it.
+    Make,
+    /// Refuse: a mistyped directory must not become an empty installation.
+    Refuse,
 }
 
 /// What a connection is for.
@@ -128,17 +148,17 @@ async fn connect_writer(kind: Kind, options: AnyConnectOptions) -> Result<AnyPoo
 pub(super) async fn prepare(connection: &mut AnyConnection, kind: Kind, access: Access) -> sqlx::Result<()> {
     let statements: &[&str] = match (kind, access) {
         // FULL: what was acknowledged survives a power cut, not only a crash of ours.
-        (Kind::Sqlite, Access::Write) => &[
-            "pragma journal_mode = wal",
-            "pragma synchronous = full",
-            "pragma foreign_keys = on",
-            "pragma busy_timeout = 5000",
-        ],
+        (Kind::Sqlite, Access::Write) => {
+            &["pragma synchronous = full", "pragma foreign_keys = on", "pragma busy_timeout = 5000"]
+        }
         (Kind::Sqlite, Access::Read) => {
             &["pragma query_only = on", "pragma busy_timeout = 5000", "pragma cache_size = -2000"]
         }
-        (Kind::Postgres, Access::Write) => &[],
-        (Kind::Postgres, Access::Read) => &["set session characteristics as transaction read only"],
+        // A server that hangs must not hold the one writer for ever.
+        (Kind::Postgres, Access::Write) => &["set statement_timeout = '30s'"],
+        (Kind::Postgres, Access::Read) => {
+            &["set statement_timeout = '30s'", "set session characteristics as transaction read only"]
+        }
     };
     for statement in statements {
         connection.execute(*statement).await?;
@@ -146,8 +166,18 @@ pub(super) async fn prepare(connection: &mut AnyConnection, kind: Kind, access: 
     Ok(())
 }
 
+/// Makes the file before SQLite does, so that nobody else may read it: it holds password hashes.
+fn make_private(file: &Path) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // It exists already, or SQLite will say why it cannot be made.
+    drop(options.open(file));
+}
+
 /// Looks at the applied steps before anything is written.
-async fn refuse_newer(pool: &Pool<Any>) -> Result<(), OpenError> {
+async fn refuse_newer(pool: &Pool<Any>, missing: Missing) -> Result<(), OpenError> {
     let known = MIGRATIONS.iter().map(|step| step.version).max().unwrap_or_default();
     // A fresh database has no such table; then there is nothing newer either.
     let found: Option<i64> = sqlx::query_scalar("select cast(max(version) as bigint) from _sqlx_migrations")
@@ -156,6 +186,7 @@ async fn refuse_newer(pool: &Pool<Any>) -> Result<(), OpenError> {
         .unwrap_or(None);
     match found {
         Some(found) if found > known => Err(OpenError::Newer { found, known }),
+        None if missing == Missing::Refuse => Err(OpenError::Missing),
         _ => Ok(()),
     }
 }

@@ -63,6 +63,8 @@ pub struct Account {
     pub person: Person,
     /// The argon2id hash.
     pub password_hash: String,
+    /// Counts what ends every session; a sign-in that began under an older one comes too late.
+    pub session_epoch: i64,
 }
 
 /// An account to be made.
@@ -143,9 +145,13 @@ pub(super) const COLUMN_COUNT: usize = 12;
 impl Store {
     /// One account by its sign-in name, with its hash.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>> {
-        let sql = format!("select {COLUMNS}, u.password_hash from users u where u.email = $1");
+        let sql = format!("select {COLUMNS}, u.password_hash, u.session_epoch from users u where u.email = $1");
         let row = self.reader.row(sqlx::query(&sql).bind(email)).await?;
-        Ok(row.map(|row| Account { person: person(&row), password_hash: row.get(COLUMN_COUNT) }))
+        Ok(row.map(|row| Account {
+            person: person(&row),
+            password_hash: row.get(COLUMN_COUNT),
+            session_epoch: row.get(COLUMN_COUNT + 1),
+        }))
     }
 
     /// One person.
@@ -248,7 +254,8 @@ impl WriteTx<'_> {
         let id = UserId::new(new_id("user"));
         sqlx::query(
             "insert into users (id, workspace_id, email, name, name_key, password_hash, must_change_password, disabled, \
-             time_zone, theme, created_at, seen_at, notices_read_at) values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, 0, $10)",
+             time_zone, theme, created_at, session_epoch, seen_at, notices_read_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, 0, 0, $10)",
         )
         .bind(id.as_str())
         .bind(new.workspace.as_str())
@@ -307,8 +314,8 @@ impl WriteTx<'_> {
                 Event::PersonEnabled
             }
             AccountVerb::ResetPassword => {
-                self.set_password(&person.id, temporary_hash.unwrap_or_default(), true).await?;
-                self.forget_failures(&format!("account:{}", person.email)).await?;
+                self.set_temporary_password(&person.id, temporary_hash.unwrap_or_default()).await?;
+                self.forget_failures(&person.email).await?;
                 Event::PasswordReset { sessions_ended: self.end_sessions(&person.id, None).await? }
             }
         };
@@ -342,11 +349,43 @@ impl WriteTx<'_> {
         Ok(Ok(()))
     }
 
-    /// Sets the password's hash; a temporary one must be changed at the next sign-in.
-    pub async fn set_password(&mut self, id: &UserId, hash: &str, temporary: bool) -> Result<()> {
-        sqlx::query("update users set password_hash = $1, must_change_password = $2 where id = $3")
+    /// Sets a temporary password, which must be changed at the next sign-in.
+    async fn set_temporary_password(&mut self, id: &UserId, hash: &str) -> Result<()> {
+        sqlx::query("update users set password_hash = $1, must_change_password = 1 where id = $2")
             .bind(hash)
-            .bind(i64::from(temporary))
+            .bind(id.as_str())
+            .execute(&mut *self.tx)
+            .await?;
+        Ok(())
+    }
+
+    /// Replaces the password, if it is still the one that was checked: `false` if somebody has reset it since.
+    pub async fn replace_password(&mut self, id: &UserId, checked: &str, hash: &str) -> Result<bool> {
+        let replaced = sqlx::query(
+            "update users set password_hash = $1, must_change_password = 0 where id = $2 and password_hash = $3",
+        )
+        .bind(hash)
+        .bind(id.as_str())
+        .bind(checked)
+        .execute(&mut *self.tx)
+        .await?;
+        Ok(replaced.rows_affected() == 1)
+    }
+
+    /// Sets the theme alone.
+    pub async fn set_theme(&mut self, id: &UserId, theme: Theme) -> Result<()> {
+        sqlx::query("update users set theme = $1 where id = $2")
+            .bind(theme.key())
+            .bind(id.as_str())
+            .execute(&mut *self.tx)
+            .await?;
+        Ok(())
+    }
+
+    /// Sets the time zone alone.
+    pub async fn set_time_zone(&mut self, id: &UserId, time_zone: &str) -> Result<()> {
+        sqlx::query("update users set time_zone = $1 where id = $2")
+            .bind(time_zone)
             .bind(id.as_str())
             .execute(&mut *self.tx)
             .await?;

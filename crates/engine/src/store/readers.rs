@@ -47,7 +47,7 @@ impl Readers {
     }
 
     /// Runs a statement and gives all rows.
-    pub async fn rows(&self, query: Query<'_, Any, AnyArguments<'_>>) -> sqlx::Result<Vec<AnyRow>> {
+    pub async fn rows<'q>(&self, query: Query<'q, Any, AnyArguments<'q>>) -> sqlx::Result<Vec<AnyRow>> {
         let mut reading = self.take().await?;
         let rows = query.fetch_all(&mut reading.connection).await?;
         reading.done();
@@ -55,7 +55,7 @@ impl Readers {
     }
 
     /// Runs a statement and gives its first row, if it has one.
-    pub async fn row(&self, query: Query<'_, Any, AnyArguments<'_>>) -> sqlx::Result<Option<AnyRow>> {
+    pub async fn row<'q>(&self, query: Query<'q, Any, AnyArguments<'q>>) -> sqlx::Result<Option<AnyRow>> {
         let mut reading = self.take().await?;
         let row = query.fetch_optional(&mut reading.connection).await?;
         reading.done();

@@ -65,15 +65,15 @@ impl Store {
         Ok(rows.iter().map(|row| info(row, 0)).collect())
     }
 
-    /// Writes a session, new or changed. Only its data may change later. A session of somebody who was disabled since is
-    /// not written: `false`.
-    pub async fn save_web_session(&self, session: &WebSession) -> Result<bool> {
+    /// Writes a new session. Not if the account was disabled, its password replaced or its sessions ended since `epoch` was
+    /// read: `false`.
+    pub async fn create_web_session(&self, session: &WebSession, epoch: i64) -> Result<bool> {
         let _in_line = self.write_lock.lock().await;
         let info = &session.info;
         let written = sqlx::query(
             "insert into web_sessions (id, workspace_id, user_id, device, address, created_at, seen_at, ends_at, data) \
-             select $1, $2, u.id, $4, $5, $6, $7, $8, $9 from users u where u.id = $3 and u.disabled = 0 \
-             on conflict (id) do update set data = excluded.data",
+             select $1, $2, u.id, $4, $5, $6, $7, $8, $9 from users u \
+             where u.id = $3 and u.disabled = 0 and u.session_epoch = $10",
         )
         .bind(info.key.as_str())
         .bind(info.workspace.as_str())
@@ -84,8 +84,20 @@ impl Store {
         .bind(info.seen_at.0)
         .bind(info.ends_at.0)
         .bind(session.data.as_str())
+        .bind(epoch)
         .execute(&self.writer)
         .await?;
+        Ok(written.rows_affected() == 1)
+    }
+
+    /// Writes the changed data of a session; `false` if it has ended.
+    pub async fn save_web_session(&self, key: &SessionKey, data: &str) -> Result<bool> {
+        let _in_line = self.write_lock.lock().await;
+        let written = sqlx::query("update web_sessions set data = $1 where id = $2")
+            .bind(data)
+            .bind(key.as_str())
+            .execute(&self.writer)
+            .await?;
         Ok(written.rows_affected() == 1)
     }
 
@@ -109,8 +121,13 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    /// Ends the sessions of a person, all or all but one, and says how many there were.
+    /// Ends the sessions of a person, all or all but one, and says how many there were. Sign-ins that are under way come too
+    /// late.
     pub async fn end_sessions(&mut self, user: &UserId, except: Option<&SessionKey>) -> Result<u64> {
+        sqlx::query("update users set session_epoch = session_epoch + 1 where id = $1")
+            .bind(user.as_str())
+            .execute(&mut *self.tx)
+            .await?;
         let ended = sqlx::query("delete from web_sessions where user_id = $1 and id <> $2")
             .bind(user.as_str())
             .bind(except.map_or("", SessionKey::as_str))

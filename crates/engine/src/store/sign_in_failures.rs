@@ -21,17 +21,22 @@ impl Store {
         let mut tx = self.writer.begin().await?;
         let mut counts = Vec::with_capacity(subjects.len());
         for (subject, limit) in subjects {
-            let row = sqlx::query(COUNT).bind(subject.as_str()).fetch_optional(&mut *tx).await?;
-            let next = limit.after_failure(count(row.as_ref()), now);
+            // A write first: it takes the lock, so that what is read next stays true until the commit.
             sqlx::query(
-                "insert into sign_in_failures (subject, failures, since) values ($1, $2, $3) \
-                 on conflict (subject) do update set failures = excluded.failures, since = excluded.since",
+                "insert into sign_in_failures (subject, failures, since) values ($1, 0, 0) \
+                 on conflict (subject) do update set failures = sign_in_failures.failures",
             )
             .bind(subject.as_str())
-            .bind(i64::from(next.failures))
-            .bind(next.since.0)
             .execute(&mut *tx)
             .await?;
+            let row = sqlx::query(COUNT).bind(subject.as_str()).fetch_optional(&mut *tx).await?;
+            let next = limit.after_failure(count(row.as_ref()), now);
+            sqlx::query("update sign_in_failures set failures = $1, since = $2 where subject = $3")
+                .bind(i64::from(next.failures))
+                .bind(next.since.0)
+                .bind(subject.as_str())
+                .execute(&mut *tx)
+                .await?;
             counts.push(next);
         }
         tx.commit().await?;
@@ -54,9 +59,15 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    /// Forgets the failures under a subject, in this transaction.
-    pub async fn forget_failures(&mut self, subject: &str) -> Result<()> {
-        sqlx::query("delete from sign_in_failures where subject = $1").bind(subject).execute(&mut *self.tx).await?;
+    /// Forgets the failures of an account, wherever they came from.
+    pub async fn forget_failures(&mut self, email: &str) -> Result<()> {
+        let mut from_anywhere = super::like_pattern(&format!("account:{email}|"));
+        from_anywhere.remove(0); // the pattern starts with the subject
+        sqlx::query("delete from sign_in_failures where subject = $1 or subject like $2 escape '\\'")
+            .bind(format!("account:{email}"))
+            .bind(from_anywhere)
+            .execute(&mut *self.tx)
+            .await?;
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! Statements put together from parts, for filters. sqlx's own builder writes `?` for the Any driver, which PostgreSQL does
 //! not take; this one numbers its placeholders.
 
+use sqlx::Any;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::Any;
 
 use super::Result;
 use super::readers::Readers;

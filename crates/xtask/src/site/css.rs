@@ -11,7 +11,7 @@ use crate::failure::{Failure, Result};
 pub fn add(site: &mut Site, directory: &Path) -> Result<()> {
     let joined = join(directory)?;
     let css = rewrite_urls(&minify(&joined), |path| site.renamed.get(path).cloned())?;
-    site.add_hashed("pkg/style.css", css.into_bytes());
+    site.add_hashed("pkg/atelier.css", css.into_bytes());
     Ok(())
 }
 
