@@ -17,8 +17,8 @@ import { Server, admin, baseURL, type Account } from './server.ts';
 export { admin, expect, unique, type Account, type Person, type Role };
 
 interface Options {
-  /** Console errors that a test is about, such as the one Chromium prints for a page with status 404. */
-  allowedConsoleErrors: RegExp[];
+  /** The console errors that a test is about, such as the one Chromium prints for a page with status 404. */
+  allowedConsoleErrors: RegExp | undefined;
 }
 
 interface Fixtures {
@@ -46,7 +46,7 @@ interface WorkerFixtures {
 }
 
 export const test = base.extend<Options & Fixtures, WorkerFixtures>({
-  allowedConsoleErrors: [[], { option: true }],
+  allowedConsoleErrors: [undefined, { option: true }],
 
   watch: [
     async ({ context, allowedConsoleErrors }, use) => {
@@ -59,7 +59,7 @@ export const test = base.extend<Options & Fixtures, WorkerFixtures>({
       };
       watch(context);
       await use(watch);
-      const unexpected = errors.filter((error) => !allowedConsoleErrors.some((allowed) => allowed.test(error)));
+      const unexpected = errors.filter((error) => !allowedConsoleErrors?.test(error));
       expect(unexpected, 'errors in the browser console').toEqual([]);
     },
     { auto: true },

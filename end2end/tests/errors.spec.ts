@@ -1,6 +1,6 @@
 import { admin, expect, test } from '../fixtures.ts';
 
-test.use({ allowedConsoleErrors: [/status of (403|404)/] });
+test.use({ allowedConsoleErrors: /status of (403|404)/ });
 
 const wrong: [string, string, string][] = [
   ['an unknown address', '/no/such/page', 'There is no such page here'],

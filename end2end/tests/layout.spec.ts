@@ -38,7 +38,7 @@ test('the pages before one is in fit into every width', async ({ page, visit }) 
 });
 
 test.describe('pages that refuse', () => {
-  test.use({ allowedConsoleErrors: [/status of (403|404)/] });
+  test.use({ allowedConsoleErrors: /status of (403|404)/ });
 
   test('fit into every width', async ({ signedInAs, somebody, visit }) => {
     const page = await signedInAs(await somebody('reader'));

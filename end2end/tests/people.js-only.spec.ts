@@ -1,4 +1,4 @@
-import { admin, expect, test, toast, unique } from '../fixtures.ts';
+import { admin, expect, signIn, test, toast, unique } from '../fixtures.ts';
 
 const people = '/w/studio/admin/people';
 
@@ -104,4 +104,17 @@ test('a temporary password can be copied', async ({ signedInAs, visit, context }
   await page.getByRole('button', { name: 'Copy' }).click();
   await expect(page.getByRole('button', { name: 'Copied' })).toBeVisible();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await secret.innerText());
+});
+
+test('the first password comes with the time zone of the browser', async ({ page, newPerson, visit, ready }) => {
+  const person = await newPerson({ waiting: true });
+  await signIn(page, person);
+  await ready();
+  await expect(page.getByLabel('Time zone')).toHaveValue('Europe/Berlin');
+  await page.getByLabel('Temporary password').fill(person.password);
+  await page.getByLabel('New password').fill(`quilt-harbour-${unique()}`);
+  await page.getByRole('button', { name: 'Save password' }).click();
+  await expect(page).toHaveURL('/w/studio');
+  await visit('/profile');
+  await expect(page.getByLabel('Time zone')).toHaveValue('Europe/Berlin');
 });

@@ -38,9 +38,11 @@ test('can choose a theme, which really changes the page and stays', async ({ sig
   await expect(html).not.toHaveAttribute('data-theme');
   const light = await background(page);
   await page.emulateMedia({ colorScheme: 'dark' });
+  await page.reload(); // a colour may be on its way to another just after the change
   const dark = await background(page);
   expect(dark, 'as the system').not.toBe(light);
   await page.emulateMedia({ colorScheme: 'light' });
+  await visit('/profile');
 
   await page.getByRole('radio', { name: 'Dark' }).check();
   await page.getByRole('button', { name: 'Save profile' }).click();

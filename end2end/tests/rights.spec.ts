@@ -41,7 +41,7 @@ for (const [role, label] of roles) {
   });
 
   test.describe('behind a closed door', () => {
-    test.use({ allowedConsoleErrors: [forbidden] });
+    test.use({ allowedConsoleErrors: forbidden });
 
     test(`a ${label} cannot open the form for a new person, and the page helps`, async ({
       signedInAs,
