@@ -20,7 +20,7 @@ export default defineConfig({
     timezoneId: 'Europe/Berlin',
     // Nothing is still on its way from one colour to another when axe looks.
     contextOptions: { reducedMotion: 'reduce' },
-    trace: 'retain-on-failure',
+    trace: { mode: 'retain-on-failure', screenshots: false, sources: false },
   },
   projects: [
     { name: 'js', testIgnore: '**/*.no-js-only.spec.ts', use: chromium },
