@@ -4,8 +4,12 @@ import { existsSync } from 'node:fs';
 
 import { devices } from '@playwright/test';
 
-// The system's Chromium where there is one, else the one that Playwright has downloaded.
-const systemChromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+// The one that is named, or the system's, or the one that Playwright has downloaded. The headless shell is Chromium without
+// the windows that nobody sees here; on two cores the tests take about half the time in it.
+const systemChromium =
+  process.env['CHROMIUM'] ??
+  ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path)) ??
+  '';
 
 export const chromium = {
   ...devices['Desktop Chrome'],

@@ -21,15 +21,22 @@ async function expectNoOverflow(page: Page): Promise<void> {
   }
 }
 
-for (const [name, path] of everyPage) {
-  test(`${name} fits into every width`, async ({ signedInAs, newPerson, visit }) => {
-    const page = await signedInAs(admin);
+test('every page fits into every width', async ({ signedInAs, newPerson, visit }) => {
+  test.slow(); // one visit to each page, in one browser: starting anew for each would take much longer
+  const page = await signedInAs(admin);
+  const person = await newPerson({
     // Long words find the places that do not break them.
-    const name = 'Wolfeschlegelsteinhausenbergerdorff-Hohenlohe-Waldenburg Maximiliana';
-    await visit(path(await newPerson({ name, roles: ['reader', 'data-scientist', 'compute-operator', 'contributor'], waiting: true })));
-    await expectNoOverflow(page);
+    name: 'Wolfeschlegelsteinhausenbergerdorff-Hohenlohe-Waldenburg Maximiliana',
+    roles: ['reader', 'data-scientist', 'compute-operator', 'contributor'],
+    waiting: true,
   });
-}
+  for (const [name, path] of everyPage) {
+    await test.step(name, async () => {
+      await visit(path(person));
+      await expectNoOverflow(page);
+    });
+  }
+});
 
 test('the pages before one is in fit into every width', async ({ page, visit }) => {
   await visit('/sign-in');

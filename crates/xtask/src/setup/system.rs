@@ -27,8 +27,11 @@ pub const NODE: Need =
     Need { what: "Node.js, for the browser tests", package: "nodejs", is_there: || process::find("node").is_some() };
 pub const NPM: Need =
     Need { what: "npm, for the browser tests", package: "npm", is_there: || process::find("npm").is_some() };
-pub const CHROMIUM: Need =
-    Need { what: "Chromium, for the browser tests", package: "chromium", is_there: || chromium::find().is_some() };
+pub const CHROMIUM: Need = Need {
+    what: "Chromium, for the browser tests",
+    package: "chromium-headless-shell",
+    is_there: || chromium::find().is_some(),
+};
 
 /// Provides all of `needs`, or fails with what is missing and the command that installs it.
 pub fn ensure(needs: &[Need]) -> Result<()> {
@@ -111,6 +114,6 @@ mod tests {
     #[test]
     fn a_missing_package_is_asked_for_by_command() {
         let text = ask_for(&[&POSTGRES, &CHROMIUM]).to_string();
-        assert!(text.contains("`sudo apt-get install postgresql chromium`"), "{text}");
+        assert!(text.contains("`sudo apt-get install postgresql chromium-headless-shell`"), "{text}");
     }
 }
