@@ -22,7 +22,7 @@ pub fn lint(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     if matches!(toolchain, Toolchain::Stock) {
         step("Clippy on the browser's half", || {
             let mut clippy = workspace.cargo();
-            clippy.arg("clippy").args(toolchain.library_arguments(workspace));
+            clippy.arg("clippy").args(toolchain.library_arguments(workspace)).args(["--", "--deny=warnings"]);
             process::run(&mut clippy)
         })?;
     }

@@ -139,7 +139,7 @@ fn open(stream: &Shared) {
     on(stream, &source, generation, "open", |stream, _| is_connected(stream));
     on(stream, &source, generation, "error", |stream, _| is_lost(stream));
     on(stream, &source, generation, "beat", |stream, _| stream.borrow_mut().heard_at = Some(now()));
-    on(stream, &source, generation, "revision", |stream, event| take_revision(stream, event));
+    on(stream, &source, generation, "revision", take_revision);
     on(stream, &source, generation, "bye", |stream, event| {
         if event.data().as_string().as_deref() == Some("signed-out") { end(stream) } else { is_lost(stream) }
     });
