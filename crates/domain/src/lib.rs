@@ -11,15 +11,21 @@
 
 pub mod access;
 pub mod account;
+pub mod compute;
 pub mod history;
 pub mod id;
 pub mod name;
 pub mod password;
+pub mod reason;
+#[cfg(feature = "zones")]
+pub mod rules;
 pub mod schedule;
 pub mod session;
 pub mod text;
 pub mod throttle;
 pub mod time;
+#[cfg(feature = "zones")]
+pub mod world;
 #[cfg(feature = "zones")]
 pub mod zone;
 

@@ -131,7 +131,7 @@ pub fn parse_workspace_name(text: &str) -> Result<String, Problem> {
 }
 
 /// The one rule for names that become part of a host name.
-fn dns_label(text: &str, min: usize, max: usize) -> Result<String, String> {
+pub(crate) fn dns_label(text: &str, min: usize, max: usize) -> Result<String, String> {
     let text = text.trim().to_lowercase();
     let count = text.chars().count();
     if count < min || count > max {

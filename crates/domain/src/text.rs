@@ -1,5 +1,41 @@
 //! What every text that people type has in common, and how lists are said.
 
+/// A short text that many things share: cheap to copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Text(std::sync::Arc<str>);
+
+impl std::ops::Deref for Text {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Text {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<Text> for String {
+    fn from(text: Text) -> Self {
+        text.0.as_ref().to_owned()
+    }
+}
+
 /// A problem with one field of a form: which field, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Problem {
@@ -64,6 +100,16 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
 pub fn shortened(text: &str) -> String {
     let mut start: String = text.chars().filter(|c| !c.is_control()).take(40).collect();
     if text.chars().count() > 40 {
+        start.push('…');
+    }
+    start
+}
+
+/// The start of a text from elsewhere (a driver, an agent), on one line, with at most `most` characters.
+pub fn shortened_to(text: &str, most: usize) -> String {
+    let mut start: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect::<String>().trim().to_owned();
+    if text.chars().nth(most).is_some() {
         start.push('…');
     }
     start

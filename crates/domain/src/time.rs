@@ -21,12 +21,48 @@ impl Timestamp {
     }
 }
 
+/// Milliseconds on a clock that only goes forward, also over restarts: leases, idleness and time limits are measured on
+/// it, so that a jump of the wall clock expires nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Mono(pub u64);
+
+impl Mono {
+    /// This instant plus a span; stays at the end of time instead of wrapping.
+    #[must_use]
+    pub const fn plus(self, span: Span) -> Self {
+        Self(self.0.saturating_add_signed(span.0))
+    }
+
+    /// How long ago `earlier` was; zero if it lies ahead.
+    pub const fn since(self, earlier: Self) -> Span {
+        Span::millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// What both clocks show when a batch of inputs is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Now {
+    /// For schedules and history.
+    pub wall: Timestamp,
+    /// For everything that lasts.
+    pub mono: Mono,
+}
+
 /// A length of time in milliseconds, never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Span(i64);
 
 impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// So many milliseconds; as long as can be said if that is not enough.
+    pub const fn millis(count: u64) -> Self {
+        Self(if count > i64::MAX as u64 { i64::MAX } else { count as i64 })
+    }
+
     /// So many seconds.
     pub const fn seconds(count: u32) -> Self {
         Self(count as i64 * 1_000)
@@ -40,6 +76,30 @@ impl Span {
     /// So many hours.
     pub const fn hours(count: u32) -> Self {
         Self(count as i64 * 3_600_000)
+    }
+
+    /// The sum; stays at the end of time.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// What is left; never less than nothing.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self(if other.0 > self.0 { 0 } else { self.0 - other.0 })
+    }
+
+    /// So many times as long.
+    #[must_use]
+    pub const fn times(self, count: u32) -> Self {
+        Self(self.0.saturating_mul(count as i64))
+    }
+
+    /// The `step`-th pause of a back-off that doubles from this span up to `most`.
+    #[must_use]
+    pub fn doubled(self, step: u32, most: Self) -> Self {
+        Self(self.0.saturating_mul(1_i64 << step.min(30))).min(most)
     }
 
     /// The span in milliseconds.

@@ -1,0 +1,165 @@
+//! Clusters: a pool of equal nodes that follows its queue.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{ClusterId, NodeId};
+use super::job::MAX_NODES;
+use super::size::{ComputeName, SizeName};
+use crate::id::{UserId, WorkspaceId};
+use crate::reason::Reason;
+use crate::text::{Problem, Text};
+use crate::time::{Mono, Span, Timestamp};
+
+/// The longest time that a node may stay idle before it goes.
+pub const MAX_IDLE: Span = Span::hours(24);
+/// The idle time unless set otherwise.
+pub const DEFAULT_IDLE: Span = Span::seconds(120);
+/// The pause after the first failed launch; each further one is twice as long.
+pub const LAUNCH_PAUSE: Span = Span::seconds(5);
+/// The longest such pause.
+pub const LAUNCH_PAUSE_MOST: Span = Span::minutes(5);
+/// How many failed launches are remembered one by one.
+pub const REMEMBERED_FAILURES: usize = 10;
+
+/// How a cluster scales. What is typed into the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScaleSettings {
+    /// The fewest nodes, kept also when nothing is queued.
+    pub min: u32,
+    /// The most nodes.
+    pub max: u32,
+    /// How long a node stays without a job.
+    pub idle: Span,
+}
+
+impl ScaleSettings {
+    /// Refuses absurd ones.
+    pub fn check(self) -> Result<Self, Problem> {
+        if self.max > MAX_NODES {
+            return Err(Problem::new("max", format!("A cluster has at most {MAX_NODES} nodes; this is {}.", self.max)));
+        }
+        if self.min > self.max {
+            let message = format!("The minimum of {} is above the maximum of {}.", self.min, self.max);
+            return Err(Problem::new("min", message));
+        }
+        if self.idle > MAX_IDLE {
+            let message = format!("Nodes stay idle for at most {MAX_IDLE}; this is {}.", self.idle);
+            return Err(Problem::new("idle", message));
+        }
+        Ok(self)
+    }
+}
+
+/// Where a cluster stands. It exists as soon as it is made: nodes come and go on their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "kebab-case")]
+pub enum ClusterPhase {
+    /// It follows its queue.
+    Active,
+    /// It starts no jobs and adds no nodes; what runs goes on.
+    Paused {
+        /// By whom.
+        by: Text,
+    },
+    /// It goes when its last node has gone.
+    Deleting {
+        /// By whom.
+        by: Text,
+    },
+}
+
+/// A launch that came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedLaunch {
+    /// When.
+    pub at: Timestamp,
+    /// Which node it would have been.
+    pub node: NodeId,
+    /// What the driver said.
+    pub detail: Text,
+}
+
+/// The launches of a pool that failed since the last that did not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchTrouble {
+    /// How many, one after another.
+    pub failures: u32,
+    /// No launch before.
+    pub not_before: Mono,
+    /// The last ones.
+    pub history: Vec<FailedLaunch>,
+}
+
+impl LaunchTrouble {
+    /// Adds one, and the pause after it.
+    pub fn add(&mut self, failed: FailedLaunch, now: Mono) {
+        // Launches that were asked for together fail together; they count once.
+        if self.not_before <= now {
+            self.not_before = now.plus(LAUNCH_PAUSE.doubled(self.failures, LAUNCH_PAUSE_MOST));
+            self.failures = self.failures.saturating_add(1);
+        }
+        if self.history.len() == REMEMBERED_FAILURES {
+            self.history.remove(0);
+        }
+        self.history.push(failed);
+    }
+
+    /// A launch has worked: the pause is over, the history stays.
+    pub const fn is_over(&mut self) {
+        self.failures = 0;
+        self.not_before = Mono(0);
+    }
+}
+
+/// A cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// Its id.
+    pub id: ClusterId,
+    /// Its workspace.
+    pub workspace: WorkspaceId,
+    /// Its name.
+    pub name: ComputeName,
+    /// Who made it.
+    pub owner: UserId,
+    /// What its nodes are.
+    pub size: SizeName,
+    /// How it scales.
+    pub scale: ScaleSettings,
+    /// The minimum that a schedule has set, in place of its own.
+    pub scheduled_min: Option<u32>,
+    /// Where it stands.
+    pub phase: ClusterPhase,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When somebody last changed how it scales.
+    pub manual_at: Option<Timestamp>,
+    /// Failed launches.
+    pub trouble: LaunchTrouble,
+    /// The number of nodes it goes for, and why; changes only when the plan does.
+    pub plan: Plan,
+}
+
+/// How many nodes a cluster goes for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// So many.
+    pub target: u32,
+    /// Why not more, or why it is not there yet.
+    pub why: Option<Box<Reason>>,
+}
+
+impl Cluster {
+    /// The minimum that counts now.
+    pub fn min(&self) -> u32 {
+        match self.phase {
+            ClusterPhase::Active => self.scheduled_min.unwrap_or(self.scale.min).min(self.scale.max),
+            ClusterPhase::Paused { .. } | ClusterPhase::Deleting { .. } => 0,
+        }
+    }
+
+    /// Whether jobs may be started and nodes added.
+    pub const fn is_active(&self) -> bool {
+        matches!(self.phase, ClusterPhase::Active)
+    }
+}

@@ -1,0 +1,272 @@
+//! Idleness of instances: which signals count, and when silence is long enough.
+//!
+//! Idle time is *reported* time: an agent says for a stretch of time which kinds of activity there were. A stretch that
+//! nobody reported (agent away, server down) is not silence and counts for nothing.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Problem;
+use crate::time::{Mono, Span};
+
+/// The shortest idle time.
+pub const MIN_WINDOW: Span = Span::minutes(15);
+/// The longest: 3 days.
+pub const MAX_WINDOW: Span = Span::hours(72);
+/// How long before the stop people are warned.
+pub const WARNING: Span = Span::minutes(5);
+/// The longest extension at once.
+pub const MAX_EXTENSION: Span = Span::hours(24);
+/// A report may not cover more than this at once: what is longer was not watched closely.
+pub const MAX_STRETCH: Span = Span::minutes(5);
+
+/// A kind of activity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// A notebook kernel is busy.
+    Kernel,
+    /// Somebody types into a terminal.
+    Terminal,
+    /// Somebody types into an editor.
+    Editor,
+    /// Bytes go through an SSH connection.
+    Ssh,
+    /// A job runs.
+    Job,
+    /// A custom application says that it is in use.
+    App,
+    /// Processes use the processor.
+    Processor,
+    /// Processes use a GPU.
+    Gpu,
+    /// Somebody pressed "keep it running".
+    Extension,
+}
+
+impl Source {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Kernel,
+        Self::Terminal,
+        Self::Editor,
+        Self::Ssh,
+        Self::Job,
+        Self::App,
+        Self::Processor,
+        Self::Gpu,
+        Self::Extension,
+    ];
+
+    /// For people, after "last activity:".
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Kernel => "a busy notebook kernel",
+            Self::Terminal => "a terminal",
+            Self::Editor => "an editor",
+            Self::Ssh => "an SSH connection",
+            Self::Job => "a job",
+            Self::App => "an application",
+            Self::Processor => "load on the processor",
+            Self::Gpu => "load on a GPU",
+            Self::Extension => "somebody who kept it running",
+        }
+    }
+}
+
+/// When an instance stops for want of activity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdlePolicy {
+    /// After so long.
+    pub window: Span,
+    /// Without any of these. Jobs and extensions always count.
+    pub counts: BTreeSet<Source>,
+}
+
+impl IdlePolicy {
+    /// Everything counts.
+    pub fn after(window: Span) -> Self {
+        Self { window, counts: Source::ALL.into_iter().collect() }
+    }
+
+    /// Refuses what is too short or too long.
+    pub fn check(&self) -> Result<(), Problem> {
+        if self.window < MIN_WINDOW || self.window > MAX_WINDOW {
+            let message = format!("Idle time is between {MIN_WINDOW} and {MAX_WINDOW}; this is {}.", self.window);
+            return Err(Problem::new("idle", message));
+        }
+        Ok(())
+    }
+
+    /// Whether that kind of activity keeps the instance running.
+    pub fn counts(&self, source: Source) -> bool {
+        matches!(source, Source::Job | Source::Extension) || self.counts.contains(&source)
+    }
+}
+
+/// What is known of an instance's activity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleWatch {
+    /// Reported time without anything that counts, since something did.
+    pub quiet: Span,
+    /// Up to when activity was reported.
+    pub reported: Mono,
+    /// What counted last, and when.
+    pub last: Option<(Source, Mono)>,
+    /// Since when the warning stands.
+    pub warned: Option<Mono>,
+    /// No stop before, whatever is reported: somebody kept it running.
+    pub kept_until: Mono,
+}
+
+/// What to do about an instance's idleness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleVerdict {
+    /// Nothing.
+    Stays,
+    /// Tell people when it will stop.
+    Warns,
+    /// Take the warning back.
+    Relaxes,
+    /// Stop it.
+    Stops,
+}
+
+impl IdleWatch {
+    /// Starts anew at `now`, as when the instance came up.
+    pub fn restart(&mut self, now: Mono) {
+        *self = Self { reported: now, ..Self::default() };
+    }
+
+    /// Takes a report for `stretch` of time up to `now`, and judges.
+    pub fn report(&mut self, policy: &IdlePolicy, active: &[Source], stretch: Span, now: Mono) -> IdleVerdict {
+        // Never more than has passed since the last report: a stretch is not counted twice.
+        let fresh = stretch.min(now.since(self.reported)).min(MAX_STRETCH);
+        self.reported = now;
+        if let Some(source) = active.iter().find(|source| policy.counts(**source)) {
+            return self.active(*source, now);
+        }
+        self.quiet = self.quiet.plus(fresh);
+        self.judge(policy, now)
+    }
+
+    /// Something that counts happened.
+    pub fn active(&mut self, source: Source, now: Mono) -> IdleVerdict {
+        self.quiet = Span::ZERO;
+        self.last = Some((source, now));
+        if self.warned.take().is_some() { IdleVerdict::Relaxes } else { IdleVerdict::Stays }
+    }
+
+    /// Somebody keeps it running for so long.
+    pub fn extend(&mut self, by: Span, now: Mono) -> IdleVerdict {
+        self.kept_until = self.kept_until.max(now.plus(by));
+        self.active(Source::Extension, now)
+    }
+
+    fn judge(&mut self, policy: &IdlePolicy, now: Mono) -> IdleVerdict {
+        if now < self.kept_until {
+            return IdleVerdict::Stays;
+        }
+        match self.warned {
+            // The warning stands for its whole time, also if reports came late.
+            Some(since) if self.quiet >= policy.window && now.since(since) >= WARNING => IdleVerdict::Stops,
+            Some(_) => IdleVerdict::Stays,
+            None if self.quiet.plus(WARNING) >= policy.window => {
+                self.warned = Some(now);
+                IdleVerdict::Warns
+            }
+            None => IdleVerdict::Stays,
+        }
+    }
+
+    /// How long until it stops if nothing counts from now on.
+    pub fn left(&self, policy: &IdlePolicy, now: Mono) -> Span {
+        let by_quiet = policy.window.minus(self.quiet);
+        let by_hold = self.kept_until.since(now);
+        let by_warning = self.warned.map_or(WARNING, |since| WARNING.minus(now.since(since)));
+        by_quiet.max(by_hold).max(by_warning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MINUTE: Span = Span::minutes(1);
+
+    #[test]
+    fn an_hour_of_reported_silence_warns_and_then_stops() {
+        let policy = IdlePolicy::after(Span::minutes(60));
+        let mut watch = IdleWatch::default();
+        let mut seen = Vec::new();
+        for minute in 1..=60 {
+            let verdict = watch.report(&policy, &[], MINUTE, Mono(minute * 60_000));
+            if verdict != IdleVerdict::Stays {
+                seen.push((minute, verdict));
+            }
+        }
+        assert_eq!(seen, [(55, IdleVerdict::Warns), (60, IdleVerdict::Stops)]);
+    }
+
+    #[test]
+    fn missing_reports_are_not_silence() {
+        let policy = IdlePolicy::after(Span::minutes(15));
+        let mut watch = IdleWatch::default();
+        // A report after three days covers one minute, not three days.
+        assert_eq!(watch.report(&policy, &[], MINUTE, Mono(259_200_000)), IdleVerdict::Stays);
+        assert_eq!(watch.quiet, MINUTE);
+        // Nor does an agent that claims to have watched for three days.
+        assert_eq!(watch.report(&policy, &[], Span::hours(72), Mono(2 * 259_200_000)), IdleVerdict::Stays);
+        assert_eq!(watch.quiet, MINUTE.plus(MAX_STRETCH));
+    }
+
+    #[test]
+    fn an_extension_holds_and_takes_the_warning_back() {
+        let policy = IdlePolicy::after(Span::minutes(15));
+        let mut watch = IdleWatch::default();
+        let mut now = 0;
+        let mut next = |watch: &mut IdleWatch| {
+            now += 60_000;
+            (watch.report(&policy, &[], MINUTE, Mono(now)), Mono(now))
+        };
+        let warned = (0..20).map(|_| next(&mut watch)).find(|(verdict, _)| *verdict == IdleVerdict::Warns);
+        let (_, at) = warned.expect("a warning comes first");
+        assert_eq!(watch.extend(Span::hours(1), at), IdleVerdict::Relaxes);
+        for _ in 0..59 {
+            assert_eq!(next(&mut watch).0, IdleVerdict::Stays);
+        }
+        assert_eq!(next(&mut watch).0, IdleVerdict::Warns, "after the hour the warning comes first again");
+    }
+
+    proptest! {
+        /// Whatever is reported, duplicated, late or missing: no stop within the window after any signal that counts.
+        #[test]
+        fn no_stop_within_the_window_after_any_signal(
+            reports in proptest::collection::vec((0u64..400_000, 0u32..600, proptest::option::weighted(0.05, 0usize..9)), 1..400),
+        ) {
+            let policy = IdlePolicy { window: MIN_WINDOW, counts: [Source::Kernel, Source::Editor].into() };
+            let mut watch = IdleWatch::default();
+            let (mut now, mut last, mut warned) = (0, 0, None);
+            for (gap, stretch, active) in reports {
+                now += gap;
+                let active: Vec<Source> = active.map(|index| Source::ALL[index]).into_iter().collect();
+                let verdict = watch.report(&policy, &active, Span::seconds(stretch), Mono(now));
+                if active.iter().any(|source| policy.counts(*source)) {
+                    (last, warned) = (now, None);
+                    prop_assert!(matches!(verdict, IdleVerdict::Stays | IdleVerdict::Relaxes));
+                }
+                match verdict {
+                    IdleVerdict::Warns => warned = Some(now),
+                    IdleVerdict::Stops => {
+                        prop_assert!(Span::millis(now - last) >= policy.window);
+                        prop_assert!(warned.is_some_and(|at| Span::millis(now - at) >= WARNING));
+                        break;
+                    }
+                    IdleVerdict::Stays | IdleVerdict::Relaxes => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The nouns: sizes, nodes, instances, clusters, jobs, quotas; their states, limits and verbs.
+//!
+//! Everything here is plain data with its own checks. What happens to it is decided in [`crate::rules`].
+
+pub mod cluster;
+pub mod idle;
+pub mod ids;
+pub mod instance;
+pub mod job;
+pub mod node;
+pub mod quota;
+pub mod resources;
+pub mod size;
+pub mod verb;
+
+pub use ids::{ClusterId, InstanceId, JobId, NodeId, ScheduleId};
+pub use resources::Resources;

@@ -1,0 +1,151 @@
+//! Quotas: how much of a thing may be held at once, by a workspace and by a person.
+//!
+//! The three answers to "there is not enough": too little for so many, so few would fit; none at all, these other
+//! sizes would do; enough in all but in use, so it waits. A quota is a limit, never a promise of capacity.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{ClusterId, InstanceId};
+use super::resources::Cores;
+use super::size::Family;
+use crate::id::{UserId, WorkspaceId};
+use crate::text::counted;
+
+/// What is limited.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resource {
+    /// Thousandths of cores of one family.
+    Cores(Family),
+    /// GPUs of all families.
+    Gpus,
+    /// Instances and clusters.
+    Computes,
+}
+
+impl Resource {
+    /// An amount of it, for people.
+    pub fn amount(&self, amount: u64) -> String {
+        match self {
+            Self::Cores(family) => format!("{} of the family {family}", Cores(amount)),
+            Self::Gpus => counted(amount, "GPU", "GPUs"),
+            Self::Computes => counted(amount, "compute", "computes"),
+        }
+    }
+}
+
+/// Whose limit it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// All in the workspace together.
+    Workspace,
+    /// Everybody who has no limit of their own.
+    Everybody,
+    /// One person.
+    Person(UserId),
+}
+
+/// One limit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LimitKey {
+    /// In which workspace.
+    pub workspace: WorkspaceId,
+    /// Whose.
+    pub scope: Scope,
+    /// Of what.
+    pub resource: Resource,
+}
+
+/// What is held is counted for a workspace and for each person in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct UseKey {
+    /// In which workspace.
+    pub workspace: WorkspaceId,
+    /// By whom; nobody means the workspace as a whole.
+    pub person: Option<UserId>,
+    /// Of what.
+    pub resource: Resource,
+}
+
+/// What holds a part of a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuotaHolder {
+    /// An instance.
+    Instance(InstanceId),
+    /// A cluster's nodes.
+    Cluster(ClusterId),
+    /// The nodes of serverless jobs.
+    Serverless,
+}
+
+/// One holder and its amount, by name, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The name of the instance or cluster, or "serverless jobs".
+    pub by: String,
+    /// How much.
+    pub amount: u64,
+}
+
+/// A quota that does not suffice, with all its numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortage {
+    /// Of what.
+    pub resource: Resource,
+    /// Whose limit; false means the workspace's.
+    pub is_personal: bool,
+    /// What is asked for.
+    pub needed: u64,
+    /// What is held.
+    pub used: u64,
+    /// What may be held.
+    pub limit: u64,
+    /// The largest holders.
+    pub held_by: Vec<Held>,
+}
+
+impl Shortage {
+    /// Says the numbers: `4 cores of the family general are needed; 6 of 8 … are held (gpu-pool 6)`.
+    pub fn sentence(&self) -> String {
+        let whose = if self.is_personal { "your own limit" } else { "the workspace’s limit" };
+        let mut text = format!(
+            "{} needed, and of {whose} of {} {} in use",
+            said(&self.resource.amount(self.needed)),
+            self.resource.amount(self.limit),
+            plain(&self.resource, self.used),
+        );
+        if !self.held_by.is_empty() {
+            let held: Vec<String> = self
+                .held_by
+                .iter()
+                .map(|held| format!("{} by {}", plain_count(&self.resource, held.amount), held.by))
+                .collect();
+            text.push_str(&format!(" ({})", held.join(", ")));
+        }
+        text
+    }
+}
+
+fn said(amount: &str) -> String {
+    let verb = if amount.starts_with("1 ") { "is" } else { "are" };
+    format!("{amount} {verb}")
+}
+
+fn plain(resource: &Resource, amount: u64) -> String {
+    let count = plain_count(resource, amount);
+    let verb = if count == "1" { "is" } else { "are" };
+    format!("{count} {verb}")
+}
+
+/// The number without its noun.
+fn plain_count(resource: &Resource, amount: u64) -> String {
+    match resource {
+        Resource::Cores(_) => {
+            let text = Cores(amount).to_string();
+            text.split(' ').next().unwrap_or_default().to_owned()
+        }
+        Resource::Gpus | Resource::Computes => amount.to_string(),
+    }
+}

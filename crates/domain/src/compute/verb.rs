@@ -1,0 +1,269 @@
+//! One table: which verb is legal in which state. The server judges by it, pages show it, the golden file prints it.
+
+use serde::{Deserialize, Serialize};
+
+use super::instance::InstanceState;
+use super::job::JobState;
+
+/// What a verb does in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Legality {
+    /// It is done.
+    Yes,
+    /// It is done as soon as what goes on allows: the wish is kept.
+    Later,
+    /// It is so already: nothing is done, and that is no error.
+    Already,
+    /// It is refused; the words say what would help.
+    No(&'static str),
+}
+
+impl Legality {
+    /// Whether the verb may be offered.
+    pub const fn is_offered(self) -> bool {
+        matches!(self, Self::Yes | Self::Later)
+    }
+}
+
+/// What can be done to an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstanceVerb {
+    /// Make it.
+    Create,
+    /// Give it a node.
+    Start,
+    /// Take its node away; the home stays.
+    Stop,
+    /// Start its applications again.
+    Restart,
+    /// Another size.
+    Resize,
+    /// Take it away, home and all.
+    Delete,
+    /// Schedules, idle time, tags.
+    Configure,
+    /// Its applications.
+    Open,
+    /// A job.
+    Submit,
+}
+
+impl InstanceVerb {
+    /// All that can be done to one that exists.
+    pub const ALL: [Self; 8] =
+        [Self::Start, Self::Stop, Self::Restart, Self::Resize, Self::Delete, Self::Configure, Self::Open, Self::Submit];
+
+    /// The name in the API.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::Restart => "restart",
+            Self::Resize => "resize",
+            Self::Delete => "delete",
+            Self::Configure => "configure",
+            Self::Open => "open",
+            Self::Submit => "submit",
+        }
+    }
+
+    /// What it does in that state.
+    pub const fn in_state(self, state: InstanceState) -> Legality {
+        use InstanceState as S;
+        use Legality::{Already, Later, No, Yes};
+        match self {
+            Self::Create => No("It exists already."),
+            // Stop and delete are legal everywhere: they set the wish, and the engine gets there.
+            Self::Stop => match state {
+                S::Stopped | S::Stopping => Already,
+                S::CreateFailed => Already,
+                S::Resizing => Already,
+                S::Deleting => Already,
+                _ => Yes,
+            },
+            Self::Delete => match state {
+                S::Deleting => Already,
+                _ => Yes,
+            },
+            Self::Start => match state {
+                S::Stopped => Yes,
+                S::Stopping | S::Resizing => Later,
+                S::Creating | S::SettingUp | S::UserSettingUp | S::Starting | S::Restarting => Already,
+                S::Running | S::JobRunning => Already,
+                S::CreateFailed => No("It never had a node. Delete it and create it again."),
+                S::SetupFailed | S::UserSetupFailed => {
+                    No("Its node is up but its set-up failed. Restart it to try again.")
+                }
+                S::Unusable | S::Unknown => No("Its node does not answer. Restart it to give it another node."),
+                S::Deleting => No("It is being deleted."),
+            },
+            Self::Restart => match state {
+                S::Running | S::JobRunning | S::SetupFailed | S::UserSetupFailed | S::Unusable | S::Unknown => Yes,
+                S::Restarting => Already,
+                S::Creating | S::SettingUp | S::UserSettingUp | S::Starting => {
+                    No("It is starting. Wait until it runs, or stop it.")
+                }
+                S::Stopping | S::Stopped | S::Resizing => No("It has no node that could be restarted. Start it."),
+                S::CreateFailed => No("It never had a node. Delete it and create it again."),
+                S::Deleting => No("It is being deleted."),
+            },
+            Self::Resize => match state {
+                S::Stopped => Yes,
+                S::Deleting => No("It is being deleted."),
+                S::CreateFailed => No("It never had a node. Delete it and create it again."),
+                S::Resizing => No("It is being resized. Wait until it is stopped again."),
+                _ => No("Its size changes only while it is stopped. Stop it first."),
+            },
+            Self::Configure => match state {
+                S::Deleting => No("It is being deleted."),
+                S::CreateFailed => No("It never had a node. Delete it and create it again."),
+                _ => Yes,
+            },
+            Self::Open => match state {
+                S::Running | S::JobRunning => Yes,
+                S::SetupFailed | S::UserSetupFailed => No("Its set-up failed: only the rescue terminal opens."),
+                S::Unusable | S::Unknown => No("Its node does not answer."),
+                S::Stopped | S::Stopping | S::Resizing => No("It is not running. Start it first."),
+                S::Deleting => No("It is being deleted."),
+                S::CreateFailed => No("It never had a node."),
+                S::Creating | S::SettingUp | S::UserSettingUp | S::Starting | S::Restarting => {
+                    No("It is starting. Applications open when it runs.")
+                }
+            },
+            Self::Submit => match state {
+                S::Running | S::JobRunning => Yes,
+                S::Creating | S::SettingUp | S::UserSettingUp | S::Starting | S::Restarting | S::Unknown => Later,
+                S::Stopped | S::Stopping | S::Resizing => {
+                    No("It is not running. Start it first, or submit to a cluster.")
+                }
+                S::SetupFailed | S::UserSetupFailed | S::Unusable => {
+                    No("It cannot be used as it is. Restart it first.")
+                }
+                S::CreateFailed => No("It never had a node. Delete it and create it again."),
+                S::Deleting => No("It is being deleted."),
+            },
+        }
+    }
+}
+
+/// The states of a cluster that people see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClusterState {
+    /// As many nodes as it goes for.
+    Steady,
+    /// Nodes are coming or going.
+    Resizing,
+    /// It starts nothing.
+    Paused,
+    /// It is going.
+    Deleting,
+}
+
+impl ClusterState {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Steady, Self::Resizing, Self::Paused, Self::Deleting];
+
+    /// The name in the store and in the API.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Steady => "steady",
+            Self::Resizing => "resizing",
+            Self::Paused => "paused",
+            Self::Deleting => "deleting",
+        }
+    }
+}
+
+/// What can be done to a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClusterVerb {
+    /// Minimum, maximum, idle time, schedules.
+    Scale,
+    /// Start nothing more.
+    Pause,
+    /// Go on.
+    Resume,
+    /// A job.
+    Submit,
+    /// Take it away.
+    Delete,
+}
+
+impl ClusterVerb {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Scale, Self::Pause, Self::Resume, Self::Submit, Self::Delete];
+
+    /// The name in the API.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Scale => "scale",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Submit => "submit",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// What it does in that state.
+    pub const fn in_state(self, state: ClusterState) -> Legality {
+        use ClusterState as S;
+        use Legality::{Already, Later, No, Yes};
+        match (self, state) {
+            (Self::Delete, S::Deleting) => Already,
+            (Self::Delete, _) => Yes,
+            (_, S::Deleting) => No("It is being deleted."),
+            (Self::Scale, _) => Yes,
+            (Self::Pause, S::Paused) => Already,
+            (Self::Pause, _) => Yes,
+            (Self::Resume, S::Paused) => Yes,
+            (Self::Resume, _) => Already,
+            (Self::Submit, S::Paused) => Later,
+            (Self::Submit, _) => Yes,
+        }
+    }
+}
+
+/// What can be done to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobVerb {
+    /// End it.
+    Cancel,
+    /// Change its priority.
+    Prioritise,
+}
+
+impl JobVerb {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Cancel, Self::Prioritise];
+
+    /// The name in the API.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Prioritise => "prioritise",
+        }
+    }
+
+    /// What it does in that state.
+    pub const fn in_state(self, state: JobState) -> Legality {
+        use JobState as S;
+        use Legality::{Already, No, Yes};
+        match self {
+            Self::Cancel => match state {
+                S::Canceled | S::CancelRequested => Already,
+                S::Completed | S::Failed => No("It is over."),
+                _ => Yes,
+            },
+            Self::Prioritise => match state {
+                S::Queued => Yes,
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
+                _ => No("It has left the queue."),
+            },
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What somebody else is to do, read from the records. Nothing of it is stored: after a crash it is read again.
+
+use crate::compute::instance::InstancePhase;
+use crate::compute::job::{JobPhase, MemberState};
+use crate::compute::node::NodePhase;
+use crate::world::{Effect, Key, Part, World};
+
+impl World {
+    /// All that is wanted of drivers and agents now. What the engine tells them after a start.
+    pub fn wanted(&self) -> Vec<Effect> {
+        if self.state.pause.is_some() {
+            return Vec::new();
+        }
+        self.keys().iter().flat_map(|key| self.wanted_by(key)).collect()
+    }
+
+    /// What the records want that were kicked in this step; nothing while acting is paused.
+    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        let kicked = self.take_kicked();
+        if self.state.pause.is_some() {
+            return Vec::new();
+        }
+        kicked.iter().flat_map(|key| self.wanted_by(key)).collect()
+    }
+
+    /// What one record wants done.
+    fn wanted_by(&self, key: &Key) -> Vec<Effect> {
+        match key {
+            Key::Node(id) => self.nodes.get(id).map_or_else(Vec::new, |node| {
+                let (node_id, site) = (node.id, node.site.clone());
+                match &node.phase {
+                    NodePhase::Launching { .. } => vec![Effect::Launch {
+                        node: node_id,
+                        site,
+                        size: node.size.clone(),
+                        shape: node.shape,
+                        holder: node.holder,
+                    }],
+                    NodePhase::Cordoned { .. } => vec![Effect::Drain { node: node_id }],
+                    NodePhase::Releasing { .. } => vec![Effect::Terminate { node: node_id, site }],
+                    NodePhase::Ready => vec![Effect::Undrain { node: node_id }],
+                    NodePhase::Silent { .. } | NodePhase::Unusable => Vec::new(),
+                }
+            }),
+            Key::Job(id) => self.wanted_by_job(*id),
+            Key::Instance(id) => self.wanted_by_instance(*id).into_iter().collect(),
+            Key::Unknown(site, name) => self
+                .unknown
+                .get(&(site.clone(), name.clone()))
+                .filter(|found| found.is_leaving)
+                .map(|found| Effect::TerminateUnknown { site: found.site.clone(), name: found.name.clone() })
+                .into_iter()
+                .collect(),
+            Key::State | Key::Site(_) | Key::Size(_) | Key::Limit(_) | Key::Cluster(_) | Key::Schedule(_) => Vec::new(),
+        }
+    }
+
+    fn wanted_by_job(&self, id: crate::compute::JobId) -> Vec<Effect> {
+        let Some(job) = self.jobs.get(&id) else { return Vec::new() };
+        let part = |node| Part { job: id, attempt: job.attempt, node };
+        match &job.phase {
+            JobPhase::Starting { .. } => {
+                let nodes: Vec<_> = job.members.iter().map(|member| member.node).collect();
+                let waiting = job.members.iter().zip(0..).filter(|(member, _)| member.state == MemberState::Assigned);
+                waiting
+                    .map(|(member, rank)| Effect::StartJob { part: part(member.node), rank, nodes: nodes.clone() })
+                    .collect()
+            }
+            JobPhase::Ending { .. } => job
+                .members
+                .iter()
+                .filter(|member| member.state != MemberState::Off)
+                .map(|member| Effect::EndJob { part: part(member.node), grace: job.spec.grace })
+                .collect(),
+            JobPhase::Queued { .. } | JobPhase::Running { .. } | JobPhase::Finalizing { .. } => Vec::new(),
+        }
+    }
+
+    fn wanted_by_instance(&self, id: crate::compute::InstanceId) -> Option<Effect> {
+        let instance = self.instances.get(&id)?;
+        let generation = instance.generation;
+        match &instance.phase {
+            InstancePhase::SettingUp { .. } | InstancePhase::Restarting { .. } => {
+                Some(Effect::SetUp { instance: id, node: instance.node?, generation })
+            }
+            InstancePhase::UserSettingUp { .. } => {
+                Some(Effect::RunScript { instance: id, node: instance.node?, generation, limit: instance.script? })
+            }
+            InstancePhase::Resizing { to, .. } => Some(Effect::Resize { instance: id, generation, size: to.clone() }),
+            _ => None,
+        }
+    }
+}

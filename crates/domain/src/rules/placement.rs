@@ -1,0 +1,78 @@
+//! Placement: who waits longest with the highest priority goes first, onto the fullest nodes that still fit.
+//!
+//! The head of a queue is never overtaken, so nothing starves; a job that needs several nodes starts on all of them or on
+//! none, and since only the head of a queue keeps nodes waiting, two such jobs cannot wait for each other.
+
+use crate::compute::instance::InstancePhase;
+use crate::compute::job::{JobPhase, Member, MemberState, START_LIMIT};
+use crate::compute::{InstanceId, JobId, NodeId};
+use crate::world::{Key, PoolKey, World};
+
+impl World {
+    /// Starts what can be started on a cluster.
+    pub(super) fn place_jobs(&mut self, key: &PoolKey) {
+        let PoolKey::Cluster(cluster) = key else { return };
+        if !self.clusters.get(cluster).is_some_and(crate::compute::cluster::Cluster::is_active) {
+            return;
+        }
+        while let Some(place) = self.pools.get(key).and_then(|pool| pool.queue.first().copied()) {
+            let Some(job) = self.jobs.get(&place.job) else { return };
+            let count = job.spec.nodes as usize;
+            let is_gathering = matches!(job.phase, JobPhase::Queued { gathering: Some(_), .. });
+            let fitting = self.pools.get(key).map(|pool| pool.fitting(job.takes(), count)).unwrap_or_default();
+            if fitting.len() == count {
+                self.assign(place.job, fitting);
+                continue;
+            }
+            // Some of its nodes wait for the rest from now on.
+            if count > 1 && !fitting.is_empty() && !is_gathering {
+                let now = self.now.mono;
+                self.edit_job(place.job, |job| job.phase = JobPhase::Queued { hold: None, gathering: Some(now) });
+            }
+            return;
+        }
+    }
+
+    /// Starts what can be started on an instance: one job for each core, as far as memory and GPUs go.
+    pub(super) fn place_on_instance(&mut self, id: InstanceId) {
+        let key = PoolKey::Instance(id);
+        loop {
+            let Some(instance) = self.instances.get(&id) else { return };
+            let (InstancePhase::Running, Some(node)) = (&instance.phase, instance.node) else { return };
+            let Some(pool) = self.pools.get(&key) else { return };
+            let Some(place) = pool.queue.first().copied() else { return };
+            let (Some(job), Some(on)) = (self.jobs.get(&place.job), self.on.get(&node)) else { return };
+            let has_slot = (on.jobs.len() as u64) < slots(pool.shape.cores);
+            let is_ready = self.nodes.get(&node).is_some_and(crate::compute::node::Node::takes_jobs);
+            if !has_slot || !is_ready || !job.takes().fits(on.free) {
+                return;
+            }
+            self.assign(place.job, vec![node]);
+        }
+    }
+
+    /// Hands a job over to these nodes.
+    pub(super) fn assign(&mut self, id: JobId, nodes: Vec<NodeId>) {
+        let until = self.now.mono.plus(START_LIMIT);
+        let Some(taken) = self.jobs.get(&id).map(crate::compute::job::Job::takes) else { return };
+        for node in &nodes {
+            self.charge_node(*node);
+            self.edit_node(*node, |_, on| {
+                on.jobs.push(id);
+                on.free = on.free.minus(taken);
+            });
+        }
+        self.edit_job(id, |job| {
+            job.attempt += 1;
+            job.members = nodes.into_iter().map(|node| Member { node, state: MemberState::Assigned }).collect();
+            job.phase = JobPhase::Starting { until };
+        });
+        self.kick(Key::Job(id));
+    }
+}
+
+/// How many jobs an instance runs at once: one for each whole core, and one at least.
+pub(crate) const fn slots(cores: u64) -> u64 {
+    let whole = cores / 1_000;
+    if whole == 0 { 1 } else { whole }
+}

@@ -1,0 +1,215 @@
+//! Scaling of clusters: towards `clamp(min, busy + demand, max)`, up at once, down in two phases.
+
+use crate::compute::cluster::{Cluster, ClusterPhase};
+use crate::compute::node::Holder;
+use crate::compute::{ClusterId, NodeId};
+use crate::reason::Reason;
+use crate::time::Mono;
+use crate::world::{About, PoolKey, World};
+
+/// What a cluster goes for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aim {
+    /// So many nodes.
+    pub target: u64,
+    /// With jobs now.
+    pub busy: u64,
+    /// Needed by what waits.
+    pub demand: u64,
+    /// The fewest.
+    pub min: u64,
+    /// The most.
+    pub max: u64,
+}
+
+/// The one formula. A cluster that is paused keeps what is busy; one that is being deleted keeps nothing.
+pub fn aim(cluster: &Cluster, busy: u64, demand: u64) -> Aim {
+    let (min, max) = (u64::from(cluster.min()), u64::from(cluster.scale.max));
+    let demand = if cluster.is_active() { demand } else { 0 };
+    let target = match cluster.phase {
+        ClusterPhase::Deleting { .. } => 0,
+        ClusterPhase::Active | ClusterPhase::Paused { .. } => busy.saturating_add(demand).clamp(min, max),
+    };
+    Aim { target, busy, demand, min, max }
+}
+
+impl World {
+    /// Adds or removes nodes of a cluster. Says whether nodes were called back, on which something may fit now.
+    pub(super) fn scale_cluster(&mut self, id: ClusterId) -> bool {
+        let key = PoolKey::Cluster(id);
+        if !self.clusters.contains_key(&id) {
+            self.set_pool_wake(&key, None);
+            return false;
+        }
+        self.pool_mut(&key);
+        let (Some(cluster), Some(pool)) = (self.clusters.get(&id), self.pools.get(&key)) else { return false };
+        let aim = aim(cluster, pool.busy, pool.demand.nodes());
+        let live = pool.live;
+        let is_deleting = matches!(cluster.phase, ClusterPhase::Deleting { .. });
+        let (mut wake, mut why, mut called_back) = (None, None, 0);
+        if live < aim.target {
+            (called_back, wake, why) = self.grow(id, &key, aim);
+        } else if live > aim.max || is_deleting {
+            self.shed(id, &key, aim);
+        } else if live > aim.target {
+            wake = self.shrink(id, &key, aim);
+        }
+        self.set_pool_wake(&key, wake);
+        self.note(id, &key, aim, why);
+        self.finish_delete(id);
+        called_back > 0
+    }
+
+    /// Calls nodes back that are on their way out, then launches what is missing, as far as it may.
+    fn grow(&mut self, id: ClusterId, key: &PoolKey, aim: Aim) -> (u64, Option<Mono>, Option<Reason>) {
+        let mut called_back = 0;
+        loop {
+            let Some(pool) = self.pools.get(key) else { break };
+            let Some(node) = pool.cordoned.first().copied().filter(|_| pool.live < aim.target) else { break };
+            self.call_back(node);
+            called_back += 1;
+        }
+        let Some(cluster) = self.clusters.get(&id) else { return (called_back, None, None) };
+        let (workspace, trouble) = (cluster.workspace.clone(), cluster.trouble.clone());
+        let Some(size) = self.sizes.get(&cluster.size).cloned() else { return (called_back, None, None) };
+        let (mut added, mut wake, mut why) = (0, None, None);
+        while let Some(pool) = self.pools.get(key).filter(|pool| pool.live < aim.target) {
+            if pool.nodes.len() as u64 >= aim.max {
+                why = Some(Reason::NodesLeaving { leaving: pool.leaving(), max: aim.max });
+                break;
+            }
+            if trouble.not_before > self.now.mono {
+                let left = trouble.not_before.since(self.now.mono);
+                let last = trouble.history.last().map(|failed| failed.detail.clone()).unwrap_or_else(|| "".into());
+                why = Some(Reason::LaunchPause { failures: trouble.failures, last, left });
+                wake = Some(trouble.not_before);
+                break;
+            }
+            if let Some(reason) = self.blocked(&workspace, None, &size, 1, true) {
+                self.starved.insert(key.clone());
+                why = Some(reason);
+                break;
+            }
+            self.launch(&workspace, Holder::Cluster(id), None, &size);
+            added += 1;
+        }
+        if added + called_back > 0 {
+            let head = self.pools.get(key).and_then(|pool| pool.queue.first()).map(|place| place.job);
+            let Aim { busy, demand, min, max, .. } = aim;
+            let reason = if busy + demand > min || head.is_some() {
+                Reason::ScaleUp { added: added + called_back, called_back, busy, demand, max, head }
+            } else {
+                Reason::ScaleToMin { added: added + called_back, min }
+            };
+            self.decide(&workspace, About::Cluster(id), reason);
+        }
+        (called_back, wake, why)
+    }
+
+    /// More nodes than allowed: idle ones go at once, busy ones as soon as they are free. Nothing is killed.
+    fn shed(&mut self, id: ClusterId, key: &PoolKey, aim: Aim) {
+        let Some(cluster) = self.clusters.get(&id) else { return };
+        let workspace = cluster.workspace.clone();
+        let deleted_by = match &cluster.phase {
+            ClusterPhase::Deleting { by } => Some((cluster.name.to_string(), by.clone())),
+            _ => None,
+        };
+        let most = if deleted_by.is_some() { 0 } else { aim.max };
+        loop {
+            let Some(pool) = self.pools.get(key).filter(|pool| pool.live > most) else { return };
+            let reason = match &deleted_by {
+                Some((cluster, by)) => Reason::ClusterDeleted { cluster: cluster.clone(), by: by.clone() },
+                None => Reason::OverMax { nodes: pool.live, max: aim.max },
+            };
+            // The longest idle first; then what is not up yet; then the newest.
+            let idle = pool.idle.first().map(|(_, node)| *node);
+            let live = |node: &&NodeId| self.nodes.get(*node).is_some_and(crate::compute::node::Node::is_live);
+            let is_empty = |node: &NodeId| self.on.get(node).is_some_and(|on| on.jobs.is_empty());
+            let newest = || {
+                let unused = pool.nodes.iter().rev().filter(live).find(|node| is_empty(node));
+                unused.or_else(|| pool.nodes.iter().rev().find(live)).copied()
+            };
+            let Some(node) = idle.or_else(newest) else { return };
+            let is_idle = is_empty(&node);
+            self.decide(&workspace, About::Cluster(id), reason.clone());
+            if is_idle && deleted_by.is_some() {
+                self.release(node, reason);
+            } else if matches!(
+                self.nodes.get(&node).map(|node| &node.phase),
+                Some(crate::compute::node::NodePhase::Ready)
+            ) {
+                self.cordon(node, reason);
+            } else {
+                self.leave_silently(node, reason);
+            }
+        }
+    }
+
+    /// A node that is not up, or does not answer, cannot drain: it is released if nothing runs there, else cordoned.
+    fn leave_silently(&mut self, node: NodeId, reason: Reason) {
+        if self.on.get(&node).is_some_and(|on| on.jobs.is_empty()) {
+            self.release(node, reason);
+        } else {
+            self.cordon(node, reason);
+        }
+    }
+
+    /// More nodes than needed: those that have been idle for long enough go, the longest idle first. Says when the next
+    /// one has been.
+    fn shrink(&mut self, id: ClusterId, key: &PoolKey, aim: Aim) -> Option<Mono> {
+        let cluster = self.clusters.get(&id)?;
+        let (workspace, allowed) = (cluster.workspace.clone(), cluster.scale.idle);
+        loop {
+            let pool = self.pools.get(key).filter(|pool| pool.live > aim.target)?;
+            let (since, node) = *pool.idle.first()?;
+            let due = since.plus(allowed);
+            if due > self.now.mono {
+                return Some(due);
+            }
+            let idle = self.now.mono.since(since);
+            let reason = Reason::ScaleDownIdle { idle, allowed, stays: pool.live - 1 };
+            self.decide(&workspace, About::Cluster(id), reason.clone());
+            self.cordon(node, reason);
+        }
+    }
+
+    /// Writes down what the cluster goes for, when that changes.
+    fn note(&mut self, id: ClusterId, key: &PoolKey, aim: Aim, why: Option<Reason>) {
+        let (Some(cluster), Some(pool)) = (self.clusters.get(&id), self.pools.get(key)) else { return };
+        let wanted = aim.busy.saturating_add(aim.demand);
+        let is_resting = pool.live == aim.target && pool.launching == 0;
+        let why = why.or_else(|| match &cluster.phase {
+            ClusterPhase::Paused { by } => {
+                Some(Reason::ClusterPaused { cluster: cluster.name.to_string(), by: by.clone() })
+            }
+            ClusterPhase::Active if aim.target == aim.max && wanted > aim.max => {
+                Some(Reason::AtMax { max: aim.max, wanted: wanted - aim.max })
+            }
+            _ if is_resting => Some(Reason::Steady {
+                nodes: pool.live,
+                busy: aim.busy,
+                queued: pool.queue.len() as u64,
+                min: aim.min,
+                max: aim.max,
+            }),
+            _ => None,
+        });
+        let target = u32::try_from(aim.target).unwrap_or(u32::MAX);
+        let code = |reason: Option<&Reason>| reason.map(Reason::code);
+        let is_same = cluster.plan.target == target && code(cluster.plan.why.as_deref()) == code(why.as_ref());
+        if is_same {
+            return;
+        }
+        let workspace = cluster.workspace.clone();
+        // What stands in the way belongs in the log; that all is well does not.
+        if let Some(reason) = why.as_ref().filter(|reason| reason.kind() == crate::reason::Kind::Wait)
+            && code(cluster.plan.why.as_deref()) != Some(reason.code())
+        {
+            self.decide(&workspace, About::Cluster(id), reason.clone());
+        }
+        self.note_plan(id, |cluster| {
+            cluster.plan.target = target;
+            cluster.plan.why = why.map(Box::new);
+        });
+    }
+}

@@ -1,0 +1,567 @@
+//! The World: everything alive, and the one way to change it.
+//!
+//! A record ([`Instance`], [`Job`] …) is plain data and all that the store keeps. The indexes beside the records follow
+//! from them: every change of a record goes through an `edit_…` function, which takes the record out of all indexes,
+//! changes it, puts it back, and notes it as changed. So no rule can forget an index, and a World that is loaded from
+//! its records is the World that was saved.
+//!
+//! What is over is not here: an ended job leaves with [`Outcome::ended`], a node that is gone with [`Outcome::gone`].
+
+pub mod audit;
+mod explain;
+pub mod input;
+pub mod outcome;
+pub mod pool;
+mod record;
+mod usage;
+
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use self::input::{Command, Exit, FoundNode, Input, NewInstance, Order, Part, Report, ScheduleTarget};
+pub use self::outcome::{About, Answer, Charge, Decision, Effect, EndedJob, Key, LedgerKey, Outcome};
+pub use self::pool::{OnNode, Place, Pool, PoolKey};
+pub use self::record::Record;
+pub use self::usage::Usage;
+
+use crate::compute::cluster::Cluster;
+use crate::compute::instance::Instance;
+use crate::compute::job::Job;
+use crate::compute::node::{Holder, Node};
+use crate::compute::quota::{LimitKey, UseKey};
+use crate::compute::size::{ComputeName, SiteName, Size, SizeName};
+use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
+use crate::id::WorkspaceId;
+use crate::reason::Reason;
+use crate::schedule::{Schedule, Wheel};
+use crate::text::Text;
+use crate::time::{Mono, Now, Span, Timestamp};
+
+/// Live jobs that one engine keeps.
+pub const MAX_LIVE_JOBS: usize = 2_000_000;
+
+/// A node's time is charged at least so often.
+pub const SETTLE_EVERY: Span = Span::hours(1);
+
+/// What belongs to the engine as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The last instance's number; so for the next four.
+    pub instances: u64,
+    /// The last cluster's number.
+    pub clusters: u64,
+    /// The last node's number.
+    pub nodes: u64,
+    /// The last job's number.
+    pub jobs: u64,
+    /// The last schedule's number.
+    pub schedules: u64,
+    /// Who paused all acting, and why.
+    pub pause: Option<EnginePause>,
+    /// Up to when schedules were looked at.
+    pub checked: Timestamp,
+}
+
+/// Acting is paused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnginePause {
+    /// By whom.
+    pub by: Text,
+    /// Why.
+    pub why: String,
+    /// Since when.
+    pub since: Mono,
+}
+
+/// A place where nodes are made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    /// Its name.
+    pub name: SiteName,
+    /// What all its nodes together may have.
+    pub capacity: Resources,
+}
+
+/// A schedule and what it acts on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduleEntry {
+    /// Its id.
+    pub id: ScheduleId,
+    /// Its workspace.
+    pub workspace: WorkspaceId,
+    /// What it acts on.
+    pub target: ScheduleTarget,
+    /// What it does, when.
+    pub schedule: Schedule,
+}
+
+/// Something that was found and is not known. It is shown and left alone until somebody decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownNode {
+    /// Where.
+    pub site: SiteName,
+    /// What the driver calls it.
+    pub name: String,
+    /// Since when it is known to exist.
+    pub since: Timestamp,
+    /// Whether somebody decided that it goes.
+    pub is_leaving: bool,
+}
+
+/// An instance or a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ComputeRef {
+    /// An instance.
+    Instance(InstanceId),
+    /// A cluster.
+    Cluster(ClusterId),
+}
+
+/// What has a deadline.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    Node(NodeId),
+    Job(JobId),
+    Instance(InstanceId),
+    Pool(PoolKey),
+}
+
+/// Everything alive.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    pub(crate) state: State,
+    pub(crate) sites: BTreeMap<SiteName, Site>,
+    pub(crate) sizes: BTreeMap<SizeName, Size>,
+    pub(crate) limits: BTreeMap<LimitKey, u64>,
+    pub(crate) instances: BTreeMap<InstanceId, Instance>,
+    pub(crate) clusters: BTreeMap<ClusterId, Cluster>,
+    pub(crate) nodes: BTreeMap<NodeId, Node>,
+    pub(crate) jobs: BTreeMap<JobId, Job>,
+    pub(crate) schedules: BTreeMap<ScheduleId, ScheduleEntry>,
+    pub(crate) unknown: BTreeMap<(SiteName, String), UnknownNode>,
+
+    // Everything below follows from the records above.
+    pub(crate) pools: BTreeMap<PoolKey, Pool>,
+    pub(crate) on: BTreeMap<NodeId, OnNode>,
+    pub(crate) names: BTreeMap<(WorkspaceId, ComputeName), ComputeRef>,
+    pub(crate) usage: BTreeMap<UseKey, Usage>,
+    pub(crate) used_capacity: BTreeMap<SiteName, Resources>,
+    pub(crate) wheel: Wheel<ScheduleId>,
+    pub(crate) by_target: BTreeMap<ScheduleTarget, BTreeSet<ScheduleId>>,
+    deadlines: BTreeSet<(Mono, Due)>,
+    pool_wakes: BTreeMap<PoolKey, Mono>,
+
+    // What the step in progress has to do.
+    pub(crate) now: Now,
+    pub(crate) dirty: BTreeSet<PoolKey>,
+    /// Pools that wait for quota or capacity, looked at again when either is given back.
+    pub(crate) starved: BTreeSet<PoolKey>,
+    kicked: BTreeSet<Key>,
+    pub(crate) out: Outcome,
+}
+
+impl World {
+    /// What belongs to the engine as a whole.
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// An instance.
+    pub fn instance(&self, id: InstanceId) -> Option<&Instance> {
+        self.instances.get(&id)
+    }
+
+    /// A cluster.
+    pub fn cluster(&self, id: ClusterId) -> Option<&Cluster> {
+        self.clusters.get(&id)
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(&id)
+    }
+
+    /// A job that is not over.
+    pub fn job(&self, id: JobId) -> Option<&Job> {
+        self.jobs.get(&id)
+    }
+
+    /// All instances.
+    pub fn instances(&self) -> impl Iterator<Item = &Instance> {
+        self.instances.values()
+    }
+
+    /// All clusters.
+    pub fn clusters(&self) -> impl Iterator<Item = &Cluster> {
+        self.clusters.values()
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values()
+    }
+
+    /// All jobs that are not over.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.values()
+    }
+
+    /// All schedules.
+    pub fn schedules(&self) -> impl Iterator<Item = &ScheduleEntry> {
+        self.schedules.values()
+    }
+
+    /// What was found and is not known.
+    pub fn unknown(&self) -> impl Iterator<Item = &UnknownNode> {
+        self.unknown.values()
+    }
+
+    /// The catalogue.
+    pub fn sizes(&self) -> impl Iterator<Item = &Size> {
+        self.sizes.values()
+    }
+
+    /// The pool of a compute.
+    pub fn pool(&self, key: &PoolKey) -> Option<&Pool> {
+        self.pools.get(key)
+    }
+
+    /// What runs on a node.
+    pub fn on_node(&self, node: NodeId) -> Option<&OnNode> {
+        self.on.get(&node)
+    }
+
+    /// How many jobs wait to be started.
+    pub fn queued(&self) -> usize {
+        self.pools.values().map(|pool| pool.queue.len()).sum()
+    }
+
+    /// The numbers that `/metrics` shows: instances, clusters, nodes, jobs, schedules, unknown things.
+    pub fn counts(&self) -> [(&'static str, usize); 6] {
+        [
+            ("instances", self.instances.len()),
+            ("clusters", self.clusters.len()),
+            ("nodes", self.nodes.len()),
+            ("jobs", self.jobs.len()),
+            ("schedules", self.schedules.len()),
+            ("unknown", self.unknown.len()),
+        ]
+    }
+
+    // ---- changing records -------------------------------------------------------------------------------------------
+
+    pub(crate) fn changed(&mut self, key: Key) {
+        self.out.changed.insert(key);
+    }
+
+    pub(crate) fn gone(&mut self, key: Key) {
+        self.out.changed.remove(&key);
+        self.out.gone.insert(key);
+    }
+
+    /// Notes that what this record wants done must be told (again).
+    pub(crate) fn kick(&mut self, key: Key) {
+        self.kicked.insert(key);
+    }
+
+    pub(crate) fn take_kicked(&mut self) -> BTreeSet<Key> {
+        std::mem::take(&mut self.kicked)
+    }
+
+    pub(crate) fn decide(&mut self, workspace: &WorkspaceId, about: About, reason: Reason) {
+        self.out.decisions.push(Decision { workspace: Some(workspace.clone()), about, reason });
+    }
+
+    pub(crate) fn pool_mut(&mut self, key: &PoolKey) -> &mut Pool {
+        if !self.pools.contains_key(key) {
+            let shape = self.pool_shape(key);
+            self.pools.insert(key.clone(), Pool { shape, ..Pool::default() });
+        }
+        self.pools.get_mut(key).expect("it was just put there")
+    }
+
+    /// A cluster's size is fixed, but the catalogue may change under it: what counts is what its next node would have.
+    fn pool_shape(&self, key: &PoolKey) -> Resources {
+        let size = match key {
+            PoolKey::Cluster(id) => self.clusters.get(id).map(|cluster| &cluster.size),
+            PoolKey::Instance(id) => self.instances.get(id).map(|instance| &instance.size),
+            PoolKey::Serverless(_, size) => Some(size),
+        };
+        size.and_then(|size| self.sizes.get(size)).map_or(Resources::NONE, |size| size.shape)
+    }
+
+    fn drop_pool_if_empty(&mut self, key: &PoolKey) {
+        if self.pools.get(key).is_some_and(Pool::is_empty) {
+            self.pools.remove(key);
+        }
+    }
+
+    fn index_job(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (key, deadline) = (PoolKey::of_job(job), job.deadline());
+        self.pool_mut(&key);
+        if let (Some(pool), Some(job)) = (self.pools.get_mut(&key), self.jobs.get(&id)) {
+            pool.add_job(job);
+        }
+        self.deadlines.extend(deadline.map(|at| (at, Due::Job(id))));
+        self.dirty.insert(key);
+    }
+
+    fn unindex_job(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (key, deadline) = (PoolKey::of_job(job), job.deadline());
+        if let Some(pool) = self.pools.get_mut(&key) {
+            pool.remove_job(job);
+        }
+        if let Some(at) = deadline {
+            self.deadlines.remove(&(at, Due::Job(id)));
+        }
+        self.dirty.insert(key);
+    }
+
+    pub(crate) fn insert_job(&mut self, job: Job) {
+        let id = job.id;
+        self.jobs.insert(id, job);
+        self.index_job(id);
+        self.changed(Key::Job(id));
+    }
+
+    pub(crate) fn edit_job<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
+        self.unindex_job(id);
+        let result = change(self.jobs.get_mut(&id)?);
+        self.index_job(id);
+        self.changed(Key::Job(id));
+        Some(result)
+    }
+
+    pub(crate) fn remove_job(&mut self, id: JobId) -> Option<Job> {
+        self.unindex_job(id);
+        let job = self.jobs.remove(&id)?;
+        self.drop_pool_if_empty(&PoolKey::of_job(&job));
+        self.gone(Key::Job(id));
+        Some(job)
+    }
+
+    /// A node's phase, or the hourly charge, whichever comes first.
+    fn node_deadline(node: &Node) -> Mono {
+        let settle = node.settled.plus(SETTLE_EVERY);
+        node.deadline().map_or(settle, |until| until.min(settle))
+    }
+
+    fn index_node(&mut self, id: NodeId) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        self.deadlines.insert((Self::node_deadline(node), Due::Node(id)));
+        let Some(key) = PoolKey::of_node(node) else {
+            if let Holder::Job(job) = node.holder
+                && let Some(job) = self.jobs.get(&job)
+            {
+                self.dirty.insert(PoolKey::of_job(job));
+            }
+            return;
+        };
+        self.pool_mut(&key);
+        if let (Some(pool), Some(node), Some(on)) = (self.pools.get_mut(&key), self.nodes.get(&id), self.on.get(&id)) {
+            pool.add_node(node, on);
+        }
+        self.dirty.insert(key);
+    }
+
+    fn unindex_node(&mut self, id: NodeId) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        self.deadlines.remove(&(Self::node_deadline(node), Due::Node(id)));
+        let Some(key) = PoolKey::of_node(node) else { return };
+        if let (Some(pool), Some(on)) = (self.pools.get_mut(&key), self.on.get(&id)) {
+            pool.remove_node(node, on);
+        }
+        self.dirty.insert(key);
+    }
+
+    pub(crate) fn insert_node(&mut self, node: Node) {
+        let id = node.id;
+        self.take_capacity(&node.site, node.shape);
+        self.count_node(&node, true);
+        self.on.insert(id, OnNode { jobs: Vec::new(), free: node.shape });
+        self.nodes.insert(id, node);
+        self.index_node(id);
+        self.changed(Key::Node(id));
+    }
+
+    pub(crate) fn edit_node<T>(&mut self, id: NodeId, change: impl FnOnce(&mut Node, &mut OnNode) -> T) -> Option<T> {
+        self.unindex_node(id);
+        let result = match (self.nodes.get_mut(&id), self.on.get_mut(&id)) {
+            (Some(node), Some(on)) => change(node, on),
+            _ => return None,
+        };
+        self.index_node(id);
+        self.changed(Key::Node(id));
+        Some(result)
+    }
+
+    pub(crate) fn remove_node(&mut self, id: NodeId) -> Option<Node> {
+        self.unindex_node(id);
+        let node = self.nodes.remove(&id)?;
+        self.on.remove(&id);
+        self.give_capacity(&node.site, node.shape);
+        self.count_node(&node, false);
+        if let Some(key) = PoolKey::of_node(&node) {
+            self.drop_pool_if_empty(&key);
+            self.dirty.insert(key);
+        }
+        self.wake_starved();
+        self.gone(Key::Node(id));
+        Some(node)
+    }
+
+    /// Something was given back: whoever waits for quota or capacity is looked at again.
+    pub(crate) fn wake_starved(&mut self) {
+        let starved = std::mem::take(&mut self.starved);
+        self.dirty.extend(starved);
+    }
+
+    fn index_instance(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get(&id) else { return };
+        let deadline = instance.phase.deadline();
+        let name = (instance.workspace.clone(), instance.name.clone());
+        self.count_instance(id, true);
+        self.deadlines.extend(deadline.map(|at| (at, Due::Instance(id))));
+        self.names.insert(name, ComputeRef::Instance(id));
+        let key = PoolKey::Instance(id);
+        let shape = self.pool_shape(&key);
+        if let Some(pool) = self.pools.get_mut(&key) {
+            pool.shape = shape;
+        }
+        self.dirty.insert(key);
+    }
+
+    fn unindex_instance(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get(&id) else { return };
+        let deadline = instance.phase.deadline();
+        let name = (instance.workspace.clone(), instance.name.clone());
+        self.count_instance(id, false);
+        if let Some(at) = deadline {
+            self.deadlines.remove(&(at, Due::Instance(id)));
+        }
+        self.names.remove(&name);
+        self.dirty.insert(PoolKey::Instance(id));
+    }
+
+    pub(crate) fn insert_instance(&mut self, instance: Instance) {
+        let id = instance.id;
+        self.instances.insert(id, instance);
+        self.index_instance(id);
+        self.changed(Key::Instance(id));
+    }
+
+    pub(crate) fn edit_instance<T>(&mut self, id: InstanceId, change: impl FnOnce(&mut Instance) -> T) -> Option<T> {
+        let had_quota = self.instances.get(&id)?.has_quota;
+        self.unindex_instance(id);
+        let result = change(self.instances.get_mut(&id)?);
+        self.index_instance(id);
+        self.changed(Key::Instance(id));
+        if had_quota && !self.instances.get(&id).is_some_and(|instance| instance.has_quota) {
+            self.wake_starved();
+        }
+        Some(result)
+    }
+
+    pub(crate) fn remove_instance(&mut self, id: InstanceId) -> Option<Instance> {
+        self.unindex_instance(id);
+        let instance = self.instances.remove(&id)?;
+        self.wake_starved();
+        self.gone(Key::Instance(id));
+        Some(instance)
+    }
+
+    fn index_cluster(&mut self, id: ClusterId) {
+        let Some(cluster) = self.clusters.get(&id) else { return };
+        let name = (cluster.workspace.clone(), cluster.name.clone());
+        self.names.insert(name, ComputeRef::Cluster(id));
+        self.count_cluster(id, true);
+        self.dirty.insert(PoolKey::Cluster(id));
+    }
+
+    fn unindex_cluster(&mut self, id: ClusterId) {
+        let Some(cluster) = self.clusters.get(&id) else { return };
+        let name = (cluster.workspace.clone(), cluster.name.clone());
+        self.names.remove(&name);
+        self.count_cluster(id, false);
+        self.dirty.insert(PoolKey::Cluster(id));
+    }
+
+    pub(crate) fn insert_cluster(&mut self, cluster: Cluster) {
+        let id = cluster.id;
+        self.clusters.insert(id, cluster);
+        self.index_cluster(id);
+        self.changed(Key::Cluster(id));
+    }
+
+    pub(crate) fn edit_cluster<T>(&mut self, id: ClusterId, change: impl FnOnce(&mut Cluster) -> T) -> Option<T> {
+        self.unindex_cluster(id);
+        let result = change(self.clusters.get_mut(&id)?);
+        self.index_cluster(id);
+        self.changed(Key::Cluster(id));
+        Some(result)
+    }
+
+    /// Changes what no index and no rule depends on: the plan that people read.
+    pub(crate) fn note_plan(&mut self, id: ClusterId, change: impl FnOnce(&mut Cluster)) {
+        if let Some(cluster) = self.clusters.get_mut(&id) {
+            change(cluster);
+            self.changed(Key::Cluster(id));
+        }
+    }
+
+    pub(crate) fn remove_cluster(&mut self, id: ClusterId) -> Option<Cluster> {
+        self.unindex_cluster(id);
+        let cluster = self.clusters.remove(&id)?;
+        self.wake_starved();
+        self.gone(Key::Cluster(id));
+        Some(cluster)
+    }
+
+    pub(crate) fn put_schedule(&mut self, entry: ScheduleEntry) {
+        let id = entry.id;
+        let next = entry.schedule.next_after(self.state.checked.max(entry.schedule.since)).map(|firing| firing.at);
+        self.wheel.set(id, next);
+        self.by_target.entry(entry.target).or_default().insert(id);
+        self.schedules.insert(id, entry);
+        self.changed(Key::Schedule(id));
+    }
+
+    pub(crate) fn remove_schedule(&mut self, id: ScheduleId) -> Option<ScheduleEntry> {
+        let entry = self.schedules.remove(&id)?;
+        self.wheel.remove(&id);
+        if let Some(ids) = self.by_target.get_mut(&entry.target) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_target.remove(&entry.target);
+            }
+        }
+        self.gone(Key::Schedule(id));
+        Some(entry)
+    }
+
+    // ---- deadlines --------------------------------------------------------------------------------------------------
+
+    /// When a pool is looked at again by itself; `None` for when something happens.
+    pub(crate) fn set_pool_wake(&mut self, key: &PoolKey, at: Option<Mono>) {
+        let before = match at {
+            Some(at) => self.pool_wakes.insert(key.clone(), at),
+            None => self.pool_wakes.remove(key),
+        };
+        if let Some(before) = before {
+            self.deadlines.remove(&(before, Due::Pool(key.clone())));
+        }
+        self.deadlines.extend(at.map(|at| (at, Due::Pool(key.clone()))));
+    }
+
+    /// The earliest deadline that has passed. It stays until its record changes, which every rule sees to.
+    pub(crate) fn first_due(&self) -> Option<Due> {
+        self.deadlines.first().filter(|(at, _)| *at <= self.now.mono).map(|(_, due)| due.clone())
+    }
+
+    /// The earliest deadline.
+    pub(crate) fn next_deadline(&self) -> Option<Mono> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+}

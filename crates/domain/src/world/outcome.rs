@@ -1,0 +1,236 @@
+//! What comes out of a step: what changed, what to do, what to answer, what to write down.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::input::Part;
+use crate::compute::job::{Job, Verdict};
+use crate::compute::node::Holder;
+use crate::compute::quota::LimitKey;
+use crate::compute::size::{SiteName, SizeName};
+use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
+use crate::id::{UserId, WorkspaceId};
+use crate::reason::Reason;
+use crate::time::{Mono, Span, Timestamp};
+
+/// The name of one record of the World: what the store keeps a row for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Key {
+    /// Counters, the pause, how far schedules were looked at.
+    State,
+    /// A place where nodes are made.
+    Site(SiteName),
+    /// A size.
+    Size(SizeName),
+    /// A limit.
+    Limit(LimitKey),
+    /// An instance.
+    Instance(InstanceId),
+    /// A cluster.
+    Cluster(ClusterId),
+    /// A node.
+    Node(NodeId),
+    /// A job.
+    Job(JobId),
+    /// A schedule.
+    Schedule(ScheduleId),
+    /// Something found and not known.
+    Unknown(SiteName, String),
+}
+
+/// What somebody else is to do. Every effect may be told twice; the ids in it fence what is old.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// A driver makes a node.
+    Launch {
+        /// Which.
+        node: NodeId,
+        /// Where.
+        site: SiteName,
+        /// Of which size.
+        size: SizeName,
+        /// With what.
+        shape: Resources,
+        /// For what.
+        holder: Holder,
+    },
+    /// An agent takes no more work and says when nothing runs.
+    Drain {
+        /// Which.
+        node: NodeId,
+    },
+    /// An agent takes work again.
+    Undrain {
+        /// Which.
+        node: NodeId,
+    },
+    /// A driver removes a node.
+    Terminate {
+        /// Which.
+        node: NodeId,
+        /// Where.
+        site: SiteName,
+    },
+    /// A driver removes something that was found and is not known.
+    TerminateUnknown {
+        /// Where.
+        site: SiteName,
+        /// What the driver calls it.
+        name: String,
+    },
+    /// An agent starts its part of a job.
+    StartJob {
+        /// Which part.
+        part: Part,
+        /// Its number among the parts, from 0.
+        rank: u32,
+        /// Where all parts run, in the order of their numbers.
+        nodes: Vec<NodeId>,
+    },
+    /// An agent ends its part of a job.
+    EndJob {
+        /// Which part.
+        part: Part,
+        /// How long processes get before they are killed.
+        grace: Span,
+    },
+    /// An agent sets an instance up and starts its applications.
+    SetUp {
+        /// Which.
+        instance: InstanceId,
+        /// Where.
+        node: NodeId,
+        /// In which operation.
+        generation: u64,
+    },
+    /// An agent runs the person's own script.
+    RunScript {
+        /// Which instance's.
+        instance: InstanceId,
+        /// Where.
+        node: NodeId,
+        /// In which operation.
+        generation: u64,
+        /// How long it may take.
+        limit: Span,
+    },
+    /// A driver moves an instance's home to another size.
+    Resize {
+        /// Which.
+        instance: InstanceId,
+        /// In which operation.
+        generation: u64,
+        /// To which.
+        size: SizeName,
+    },
+}
+
+/// What a command is answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Done, or on its way.
+    Done,
+    /// It was so already.
+    Already,
+    /// The wish is kept until what goes on allows it.
+    Later,
+    /// An instance was made.
+    Instance(InstanceId),
+    /// A cluster was made.
+    Cluster(ClusterId),
+    /// A job was queued.
+    Job(JobId),
+    /// A schedule was made.
+    Schedule(ScheduleId),
+}
+
+/// What a decision is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum About {
+    /// The engine as a whole.
+    Engine,
+    /// An instance.
+    Instance(InstanceId),
+    /// A cluster.
+    Cluster(ClusterId),
+    /// A node.
+    Node(NodeId),
+    /// A job.
+    Job(JobId),
+    /// A schedule.
+    Schedule(ScheduleId),
+}
+
+/// One line of the decision log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Whose.
+    pub workspace: Option<WorkspaceId>,
+    /// About what.
+    pub about: About,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// A job that is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedJob {
+    /// As it was.
+    pub job: Job,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// To whom node time is charged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LedgerKey {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// What the node was made for.
+    pub holder: Holder,
+    /// The job that ran; none for time without one.
+    pub job: Option<JobId>,
+    /// The job's owner, or the compute's.
+    pub user: UserId,
+    /// The size.
+    pub size: SizeName,
+}
+
+/// Node time and its cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charge {
+    /// Milliseconds of one node.
+    pub millis: u64,
+    /// Billionths of the currency.
+    pub cost: u64,
+}
+
+/// All that a step brings about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// For each input: the answer to a command; nothing for a report.
+    pub replies: Vec<Option<Result<Answer, Reason>>>,
+    /// Records that are new or other than before.
+    pub changed: BTreeSet<Key>,
+    /// Records that are no more.
+    pub gone: BTreeSet<Key>,
+    /// Jobs that are over.
+    pub ended: Vec<EndedJob>,
+    /// What was decided and why.
+    pub decisions: Vec<Decision>,
+    /// Node time that is now charged.
+    pub ledger: BTreeMap<LedgerKey, Charge>,
+    /// What to do, once all of this is durable.
+    pub effects: Vec<Effect>,
+    /// When to step again even if nothing comes in.
+    pub wake: Option<Mono>,
+    /// The same, by the wall clock.
+    pub wake_wall: Option<Timestamp>,
+}

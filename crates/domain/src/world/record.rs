@@ -1,0 +1,115 @@
+//! Records: what the store keeps, and how a World is made of them again.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Key, ScheduleEntry, Site, State, UnknownNode, World};
+use crate::compute::cluster::Cluster;
+use crate::compute::instance::Instance;
+use crate::compute::job::{Job, MemberState};
+use crate::compute::node::Node;
+use crate::compute::quota::LimitKey;
+use crate::compute::size::Size;
+use crate::time::Now;
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Record {
+    /// What belongs to the engine as a whole.
+    State(State),
+    /// A place where nodes are made.
+    Site(Site),
+    /// A size.
+    Size(Size),
+    /// A limit.
+    Limit(LimitKey, u64),
+    /// An instance.
+    Instance(Box<Instance>),
+    /// A cluster.
+    Cluster(Box<Cluster>),
+    /// A node.
+    Node(Box<Node>),
+    /// A job.
+    Job(Box<Job>),
+    /// A schedule.
+    Schedule(Box<ScheduleEntry>),
+    /// Something found and not known.
+    Unknown(UnknownNode),
+}
+
+impl World {
+    /// The record of that name, as it is now.
+    pub fn record(&self, key: &Key) -> Option<Record> {
+        Some(match key {
+            Key::State => Record::State(self.state.clone()),
+            Key::Site(name) => Record::Site(self.sites.get(name)?.clone()),
+            Key::Size(name) => Record::Size(self.sizes.get(name)?.clone()),
+            Key::Limit(limit) => Record::Limit(limit.clone(), *self.limits.get(limit)?),
+            Key::Instance(id) => Record::Instance(Box::new(self.instances.get(id)?.clone())),
+            Key::Cluster(id) => Record::Cluster(Box::new(self.clusters.get(id)?.clone())),
+            Key::Node(id) => Record::Node(Box::new(self.nodes.get(id)?.clone())),
+            Key::Job(id) => Record::Job(Box::new(self.jobs.get(id)?.clone())),
+            Key::Schedule(id) => Record::Schedule(Box::new(self.schedules.get(id)?.clone())),
+            Key::Unknown(site, name) => Record::Unknown(self.unknown.get(&(site.clone(), name.clone()))?.clone()),
+        })
+    }
+
+    /// The names of all records.
+    pub fn keys(&self) -> Vec<Key> {
+        let mut keys = vec![Key::State];
+        keys.extend(self.sites.keys().cloned().map(Key::Site));
+        keys.extend(self.sizes.keys().cloned().map(Key::Size));
+        keys.extend(self.limits.keys().cloned().map(Key::Limit));
+        keys.extend(self.instances.keys().copied().map(Key::Instance));
+        keys.extend(self.clusters.keys().copied().map(Key::Cluster));
+        keys.extend(self.nodes.keys().copied().map(Key::Node));
+        keys.extend(self.jobs.keys().copied().map(Key::Job));
+        keys.extend(self.schedules.keys().copied().map(Key::Schedule));
+        keys.extend(self.unknown.keys().cloned().map(|(site, name)| Key::Unknown(site, name)));
+        keys
+    }
+
+    /// All records.
+    pub fn records(&self) -> Vec<Record> {
+        self.keys().iter().filter_map(|key| self.record(key)).collect()
+    }
+
+    /// The World that these records are, in whatever order they come. Nothing is decided yet; the first step looks at
+    /// every pool.
+    pub fn load(records: impl IntoIterator<Item = Record>, now: Now) -> Self {
+        let mut world = Self { now, ..Self::default() };
+        let (mut instances, mut clusters, mut nodes, mut jobs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut schedules = Vec::new();
+        for record in records {
+            match record {
+                Record::State(state) => world.state = state,
+                Record::Site(site) => drop(world.sites.insert(site.name.clone(), site)),
+                Record::Size(size) => drop(world.sizes.insert(size.name.clone(), size)),
+                Record::Limit(key, limit) => drop(world.limits.insert(key, limit)),
+                Record::Instance(instance) => instances.push(*instance),
+                Record::Cluster(cluster) => clusters.push(*cluster),
+                Record::Node(node) => nodes.push(*node),
+                Record::Job(job) => jobs.push(*job),
+                Record::Schedule(entry) => schedules.push(*entry),
+                Record::Unknown(found) => drop(world.unknown.insert((found.site.clone(), found.name.clone()), found)),
+            }
+        }
+        // In the order in which indexes build on each other.
+        clusters.into_iter().for_each(|cluster| world.insert_cluster(cluster));
+        instances.into_iter().for_each(|instance| world.insert_instance(instance));
+        nodes.into_iter().for_each(|node| world.insert_node(node));
+        for job in jobs {
+            for member in job.members.iter().filter(|member| member.state != MemberState::Off) {
+                let taken = job.takes();
+                world.edit_node(member.node, |_, on| {
+                    on.jobs.push(job.id);
+                    on.free = on.free.minus(taken);
+                });
+            }
+            world.insert_job(job);
+        }
+        schedules.into_iter().for_each(|entry| world.put_schedule(entry));
+        world.out = super::Outcome::default();
+        world
+    }
+}
