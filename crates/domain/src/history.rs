@@ -6,8 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::access::Role;
+use crate::compute::job::Priority;
+use crate::compute::{JobId, ScheduleId};
 use crate::id::UserId;
 use crate::text::and_list;
+use crate::time::Span;
 
 /// Who did something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +107,172 @@ pub enum Event {
         /// The network address of the last one.
         address: String,
     },
+    /// An instance was made.
+    InstanceCreated {
+        /// Its name.
+        instance: String,
+        /// Its size.
+        size: String,
+    },
+    /// An instance was started.
+    InstanceStarted {
+        /// Its name.
+        instance: String,
+    },
+    /// An instance was stopped.
+    InstanceStopped {
+        /// Its name.
+        instance: String,
+    },
+    /// An instance's applications were started again.
+    InstanceRestarted {
+        /// Its name.
+        instance: String,
+    },
+    /// An instance gets another size.
+    InstanceResized {
+        /// Its name.
+        instance: String,
+        /// The new size.
+        size: String,
+    },
+    /// It was changed how an instance stops and what it keeps.
+    InstanceConfigured {
+        /// Its name.
+        instance: String,
+    },
+    /// An instance is kept running.
+    InstanceExtended {
+        /// Its name.
+        instance: String,
+        /// For how long.
+        by: Span,
+    },
+    /// An instance was deleted.
+    InstanceDeleted {
+        /// Its name.
+        instance: String,
+    },
+    /// A cluster was made.
+    ClusterCreated {
+        /// Its name.
+        cluster: String,
+        /// The size of its nodes.
+        size: String,
+        /// The fewest nodes.
+        min: u32,
+        /// The most nodes.
+        max: u32,
+    },
+    /// It was changed how a cluster scales.
+    ClusterScaled {
+        /// Its name.
+        cluster: String,
+        /// The fewest nodes.
+        min: u32,
+        /// The most nodes.
+        max: u32,
+        /// How long a node stays idle.
+        idle: Span,
+    },
+    /// A cluster was paused.
+    ClusterPaused {
+        /// Its name.
+        cluster: String,
+    },
+    /// A cluster goes on.
+    ClusterResumed {
+        /// Its name.
+        cluster: String,
+    },
+    /// A cluster was deleted.
+    ClusterDeleted {
+        /// Its name.
+        cluster: String,
+        /// Whether running jobs were ended.
+        ends_jobs: bool,
+    },
+    /// A job was cancelled.
+    JobCancelled {
+        /// Which.
+        job: JobId,
+    },
+    /// A job's place in the queue was changed.
+    JobPrioritised {
+        /// Which.
+        job: JobId,
+        /// The new priority.
+        priority: Priority,
+    },
+    /// A schedule was added.
+    ScheduleAdded {
+        /// Which.
+        schedule: ScheduleId,
+        /// The instance or cluster it acts on.
+        target: String,
+    },
+    /// A schedule was changed.
+    ScheduleChanged {
+        /// Which.
+        schedule: ScheduleId,
+        /// The instance or cluster it acts on.
+        target: String,
+    },
+    /// A schedule was switched on or off.
+    ScheduleSwitched {
+        /// Which.
+        schedule: ScheduleId,
+        /// The instance or cluster it acts on.
+        target: String,
+        /// On or off.
+        is_enabled: bool,
+    },
+    /// A schedule's next time is left out, or is not any more.
+    ScheduleSkipped {
+        /// Which.
+        schedule: ScheduleId,
+        /// The instance or cluster it acts on.
+        target: String,
+        /// Left out, or not.
+        skips: bool,
+    },
+    /// A schedule was removed.
+    ScheduleRemoved {
+        /// Which.
+        schedule: ScheduleId,
+        /// The instance or cluster it acted on.
+        target: String,
+    },
+    /// A limit was set or lifted.
+    LimitSet {
+        /// Whose, for people.
+        whose: String,
+        /// The limit, for people; empty if there is none any more.
+        limit: String,
+        /// What is limited, for people.
+        resource: String,
+    },
+    /// A size was added or changed.
+    SizePut {
+        /// Its name.
+        size: String,
+    },
+    /// A size was removed.
+    SizeRemoved {
+        /// Its name.
+        size: String,
+    },
+    /// All acting was paused.
+    EnginePaused,
+    /// The engine acts again.
+    EngineResumed,
+    /// Something that was found and is not known is removed.
+    UnknownRemoved {
+        /// Where.
+        site: String,
+        /// What the driver calls it.
+        name: String,
+    },
 }
 
 /// What a live page watches. An event belongs to one topic or more.
@@ -114,17 +283,33 @@ pub enum Topic {
     People,
     /// The history.
     History,
+    /// Instances and their nodes.
+    Instances,
+    /// Clusters and their nodes.
+    Clusters,
+    /// Jobs and queues.
+    Jobs,
+    /// Schedules.
+    Schedules,
+    /// The engine as a whole: sizes, limits, sites, the pause, what is unknown.
+    Engine,
 }
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Self; 2] = [Self::People, Self::History];
+    pub const ALL: [Self; 7] =
+        [Self::People, Self::History, Self::Instances, Self::Clusters, Self::Jobs, Self::Schedules, Self::Engine];
 
     /// The name in the event stream.
     pub const fn key(self) -> &'static str {
         match self {
             Self::People => "people",
             Self::History => "history",
+            Self::Instances => "instances",
+            Self::Clusters => "clusters",
+            Self::Jobs => "jobs",
+            Self::Schedules => "schedules",
+            Self::Engine => "engine",
         }
     }
 
@@ -138,6 +323,10 @@ impl Topic {
         match self {
             Self::People => crate::access::Action::MemberRead,
             Self::History => crate::access::Action::HistoryRead,
+            Self::Instances | Self::Schedules => crate::access::Action::InstanceRead,
+            Self::Clusters => crate::access::Action::ClusterRead,
+            Self::Jobs => crate::access::Action::JobRead,
+            Self::Engine => crate::access::Action::EngineRead,
         }
     }
 }
@@ -158,6 +347,32 @@ impl Event {
             Self::SignedOut => "signed-out",
             Self::SessionsEnded { .. } => "sessions-ended",
             Self::SignInPaused { .. } => "sign-in-paused",
+            Self::InstanceCreated { .. } => "instance-created",
+            Self::InstanceStarted { .. } => "instance-started",
+            Self::InstanceStopped { .. } => "instance-stopped",
+            Self::InstanceRestarted { .. } => "instance-restarted",
+            Self::InstanceResized { .. } => "instance-resized",
+            Self::InstanceConfigured { .. } => "instance-configured",
+            Self::InstanceExtended { .. } => "instance-extended",
+            Self::InstanceDeleted { .. } => "instance-deleted",
+            Self::ClusterCreated { .. } => "cluster-created",
+            Self::ClusterScaled { .. } => "cluster-scaled",
+            Self::ClusterPaused { .. } => "cluster-paused",
+            Self::ClusterResumed { .. } => "cluster-resumed",
+            Self::ClusterDeleted { .. } => "cluster-deleted",
+            Self::JobCancelled { .. } => "job-cancelled",
+            Self::JobPrioritised { .. } => "job-prioritised",
+            Self::ScheduleAdded { .. } => "schedule-added",
+            Self::ScheduleChanged { .. } => "schedule-changed",
+            Self::ScheduleSwitched { .. } => "schedule-switched",
+            Self::ScheduleSkipped { .. } => "schedule-skipped",
+            Self::ScheduleRemoved { .. } => "schedule-removed",
+            Self::LimitSet { .. } => "limit-set",
+            Self::SizePut { .. } => "size-put",
+            Self::SizeRemoved { .. } => "size-removed",
+            Self::EnginePaused => "engine-paused",
+            Self::EngineResumed => "engine-resumed",
+            Self::UnknownRemoved { .. } => "unknown-removed",
         }
     }
 
@@ -183,6 +398,52 @@ impl Event {
             Self::SignInPaused { failures, address } => {
                 format!("paused sign-in of {whom} after {failures} failed tries, the last from {address}")
             }
+            Self::InstanceCreated { instance, size } => format!("created the instance {instance} of size {size}"),
+            Self::InstanceStarted { instance } => format!("started the instance {instance}"),
+            Self::InstanceStopped { instance } => format!("stopped the instance {instance}"),
+            Self::InstanceRestarted { instance } => format!("restarted the instance {instance}"),
+            Self::InstanceResized { instance, size } => {
+                format!("changed the size of the instance {instance} to {size}")
+            }
+            Self::InstanceConfigured { instance } => format!("changed the settings of the instance {instance}"),
+            Self::InstanceExtended { instance, by } => format!("kept the instance {instance} running for {by}"),
+            Self::InstanceDeleted { instance } => format!("deleted the instance {instance}"),
+            Self::ClusterCreated { cluster, size, min, max } => {
+                format!("created the cluster {cluster} with {min} to {max} nodes of size {size}")
+            }
+            Self::ClusterScaled { cluster, min, max, idle } => {
+                format!("set the cluster {cluster} to {min} to {max} nodes that stay idle for {idle}")
+            }
+            Self::ClusterPaused { cluster } => format!("paused the cluster {cluster}"),
+            Self::ClusterResumed { cluster } => format!("resumed the cluster {cluster}"),
+            Self::ClusterDeleted { cluster, ends_jobs } => {
+                format!("deleted the cluster {cluster}{}", if *ends_jobs { " and ended its jobs" } else { "" })
+            }
+            Self::JobCancelled { job } => format!("cancelled {job}"),
+            Self::JobPrioritised { job, priority } => format!("gave {job} {} priority", priority.key()),
+            Self::ScheduleAdded { schedule, target } => format!("added {schedule} to {target}"),
+            Self::ScheduleChanged { schedule, target } => format!("changed {schedule} of {target}"),
+            Self::ScheduleSwitched { schedule, target, is_enabled } => {
+                format!("switched {schedule} of {target} {}", if *is_enabled { "on" } else { "off" })
+            }
+            Self::ScheduleSkipped { schedule, target, skips } => {
+                let what =
+                    if *skips { "left out the next time of" } else { "took back the leaving out of the next time of" };
+                format!("{what} {schedule} of {target}")
+            }
+            Self::ScheduleRemoved { schedule, target } => format!("removed {schedule} of {target}"),
+            Self::LimitSet { whose, limit, resource } => {
+                if limit.is_empty() {
+                    format!("lifted the limit of {whose} on {resource}")
+                } else {
+                    format!("limited {whose} to {limit}")
+                }
+            }
+            Self::SizePut { size } => format!("put the size {size} into the catalogue"),
+            Self::SizeRemoved { size } => format!("removed the size {size} from the catalogue"),
+            Self::EnginePaused => "paused all acting of the engine".into(),
+            Self::EngineResumed => "let the engine act again".into(),
+            Self::UnknownRemoved { site, name } => format!("had {name} removed from {site}, where nobody knows it"),
         }
     }
 
@@ -199,6 +460,31 @@ impl Event {
             | Self::ProfileChanged
             | Self::SignedIn { .. } => &[Topic::People, Topic::History],
             Self::SignedOut | Self::SessionsEnded { .. } | Self::SignInPaused { .. } => &[Topic::History],
+            Self::InstanceCreated { .. }
+            | Self::InstanceStarted { .. }
+            | Self::InstanceStopped { .. }
+            | Self::InstanceRestarted { .. }
+            | Self::InstanceResized { .. }
+            | Self::InstanceConfigured { .. }
+            | Self::InstanceExtended { .. }
+            | Self::InstanceDeleted { .. } => &[Topic::Instances, Topic::History],
+            Self::ClusterCreated { .. }
+            | Self::ClusterScaled { .. }
+            | Self::ClusterPaused { .. }
+            | Self::ClusterResumed { .. }
+            | Self::ClusterDeleted { .. } => &[Topic::Clusters, Topic::History],
+            Self::JobCancelled { .. } | Self::JobPrioritised { .. } => &[Topic::Jobs, Topic::History],
+            Self::ScheduleAdded { .. }
+            | Self::ScheduleChanged { .. }
+            | Self::ScheduleSwitched { .. }
+            | Self::ScheduleSkipped { .. }
+            | Self::ScheduleRemoved { .. } => &[Topic::Schedules, Topic::History],
+            Self::LimitSet { .. }
+            | Self::SizePut { .. }
+            | Self::SizeRemoved { .. }
+            | Self::EnginePaused
+            | Self::EngineResumed
+            | Self::UnknownRemoved { .. } => &[Topic::Engine, Topic::History],
         }
     }
 }

@@ -7,8 +7,11 @@ use std::path::Path;
 
 use atelier_domain::access::{Action, Area, Grant, Rights, Role, Whose};
 use atelier_domain::account::{AccountState, AccountVerb, Refusal};
+use atelier_domain::compute::job::Priority;
+use atelier_domain::compute::{JobId, ScheduleId};
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::id::UserId;
+use atelier_domain::time::Span;
 
 fn golden(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -81,8 +84,38 @@ fn every_reason_is_a_sentence() {
         Event::SignedOut,
         Event::SessionsEnded { count: 3 },
         Event::SignInPaused { failures: 5, address: "192.0.2.7".into() },
+        Event::InstanceCreated { instance: "ines-lab".into(), size: "cpu-4".into() },
+        Event::InstanceStarted { instance: "ines-lab".into() },
+        Event::InstanceStopped { instance: "ines-lab".into() },
+        Event::InstanceRestarted { instance: "ines-lab".into() },
+        Event::InstanceResized { instance: "ines-lab".into(), size: "cpu-4".into() },
+        Event::InstanceConfigured { instance: "ines-lab".into() },
+        Event::InstanceExtended { instance: "ines-lab".into(), by: Span::hours(2) },
+        Event::InstanceDeleted { instance: "ines-lab".into() },
+        Event::ClusterCreated { cluster: "gpu-pool".into(), size: "cpu-4".into(), min: 0, max: 8 },
+        Event::ClusterScaled { cluster: "gpu-pool".into(), min: 0, max: 8, idle: Span::seconds(120) },
+        Event::ClusterPaused { cluster: "gpu-pool".into() },
+        Event::ClusterResumed { cluster: "gpu-pool".into() },
+        Event::ClusterDeleted { cluster: "gpu-pool".into(), ends_jobs: true },
+        Event::JobCancelled { job: JobId(41) },
+        Event::JobPrioritised { job: JobId(41), priority: Priority::High },
+        Event::ScheduleAdded { schedule: ScheduleId(3), target: "ines-lab".into() },
+        Event::ScheduleChanged { schedule: ScheduleId(3), target: "ines-lab".into() },
+        Event::ScheduleSwitched { schedule: ScheduleId(3), target: "ines-lab".into(), is_enabled: false },
+        Event::ScheduleSkipped { schedule: ScheduleId(3), target: "ines-lab".into(), skips: true },
+        Event::ScheduleRemoved { schedule: ScheduleId(3), target: "ines-lab".into() },
+        Event::LimitSet {
+            whose: "the workspace".into(),
+            limit: "8 cores of the family general".into(),
+            resource: "cores of the family general".into(),
+        },
+        Event::SizePut { size: "cpu-4".into() },
+        Event::SizeRemoved { size: "cpu-4".into() },
+        Event::EnginePaused,
+        Event::EngineResumed,
+        Event::UnknownRemoved { site: "local".into(), name: "atelier-node-9".into() },
     ] {
-        writeln!(text, "{:<18}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
+        writeln!(text, "{:<20}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");
     }
     golden("reasons.txt", &text);
