@@ -97,6 +97,11 @@ reasons! {
         /// How long still.
         left: Span,
     } = Wait, "stepped-aside";
+    /// The cluster kept nodes waiting in vain and leaves them to others for a while.
+    Yielding {
+        /// How long still.
+        left: Span,
+    } = Wait, "yielding";
     /// A retry waits its pause.
     RetryPause {
         /// The next attempt.
@@ -478,6 +483,13 @@ reasons! {
         /// Nodes that stay.
         stays: u64,
     } = Scaling, "scale-down-idle";
+    /// An idle node goes because others wait for what it holds.
+    NeededElsewhere {
+        /// For how long it was idle.
+        idle: Span,
+        /// Nodes that stay.
+        stays: u64,
+    } = Scaling, "needed-elsewhere";
     /// A node goes because the maximum is lower.
     OverMax {
         /// Nodes there are.
@@ -588,6 +600,9 @@ impl Reason {
             Self::SteppedAside { needed, times, left } => format!(
                 "Its {needed} nodes did not come together in time ({}); others may pass for {left}.",
                 counted(u64::from(*times), "time", "times"),
+            ),
+            Self::Yielding { left } => format!(
+                "Its nodes waited for others in vain, so it leaves the room to whoever waits too; it asks again in {left}."
             ),
             Self::RetryPause { attempt, after, left } => {
                 format!("The attempt before {after}. Attempt {attempt} follows in {left}.")
@@ -728,6 +743,10 @@ impl Reason {
                     counted(*stays, "node is", "nodes are")
                 )
             }
+            Self::NeededElsewhere { idle, stays } => format!(
+                "−1 node: idle for {idle}, and others wait for the room it takes; {} left.",
+                counted(*stays, "node is", "nodes are"),
+            ),
             Self::OverMax { nodes, max } => {
                 format!("−1 node when it is free: there are {nodes} and the maximum is {max}.")
             }

@@ -136,6 +136,9 @@ pub struct Cluster {
     pub manual_at: Option<Timestamp>,
     /// Failed launches.
     pub trouble: LaunchTrouble,
+    /// Until when it asks for no nodes for its queue, because others wait for those that it kept waiting in vain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yields_until: Option<Mono>,
     /// The number of nodes it goes for, and why; changes only when the plan does.
     pub plan: Plan,
 }
@@ -156,6 +159,11 @@ impl Cluster {
             ClusterPhase::Active => self.scheduled_min.unwrap_or(self.scale.min).min(self.scale.max),
             ClusterPhase::Paused { .. } | ClusterPhase::Deleting { .. } => 0,
         }
+    }
+
+    /// Whether it leaves room to others at that instant.
+    pub fn yields(&self, now: Mono) -> bool {
+        self.yields_until.is_some_and(|until| now < until)
     }
 
     /// Whether jobs may be started and nodes added.

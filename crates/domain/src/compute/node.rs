@@ -58,6 +58,9 @@ pub enum NodePhase {
         why: Box<Reason>,
         /// When it is released even if its agent has not confirmed that it is empty; moved on while jobs run there.
         until: Mono,
+        /// Since when its agent has not been heard of, if so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        silent: Option<Mono>,
     },
     /// Given up: the driver removes it. Over only when the driver confirms that it is gone.
     Releasing {

@@ -88,6 +88,7 @@ impl World {
             created: self.now.wall,
             manual_at: None,
             trouble: LaunchTrouble::default(),
+            yields_until: None,
             plan: Plan::default(),
         });
         Ok(Answer::Cluster(id))

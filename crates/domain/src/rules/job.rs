@@ -178,9 +178,9 @@ impl World {
     /// Whether what the job runs on will still be there for another attempt.
     fn has_target(&self, job: &Job) -> bool {
         match &job.spec.target {
-            Target::Cluster(id) => {
-                self.clusters.get(id).is_some_and(|cluster| !matches!(cluster.phase, ClusterPhase::Deleting { .. }))
-            }
+            Target::Cluster(id) => self.clusters.get(id).is_some_and(|cluster| {
+                !matches!(cluster.phase, ClusterPhase::Deleting { .. }) && job.spec.nodes <= cluster.scale.max
+            }),
             Target::Instance(id) => self.instances.get(id).is_some_and(|instance| instance.wish != Wish::Delete),
             Target::Serverless(size) => self.sizes.contains_key(size),
         }
@@ -237,14 +237,24 @@ impl World {
         let Some(job) = self.jobs.get(&id) else { return };
         let key = PoolKey::of_job(job);
         let (workspace, needed) = (job.workspace.clone(), u64::from(job.spec.nodes));
-        let is_alone = self.pools.get(&key).is_none_or(|pool| pool.queue.len() <= 1);
+        let is_alone = self.pools.get(&key).is_none_or(|pool| pool.queue.len() <= 1) && !self.is_needed_elsewhere(&key);
         if is_alone {
             self.edit_job(id, |job| job.phase = JobPhase::Queued { hold: None, gathering: Some(now) });
             return;
         }
         let until = now.plus(STEP_ASIDE);
+        let is_starved = self.starved.contains(&key);
+        // Others hold what its cluster lacks and wait for what its cluster holds: one of them must let go.
+        if let PoolKey::Cluster(cluster) = key
+            && self.is_needed_elsewhere(&key)
+        {
+            self.edit_cluster(cluster, |cluster| cluster.yields_until = Some(until));
+        }
         let times = self.edit_job(id, |job| {
-            job.steps_aside = job.steps_aside.saturating_add(1);
+            // Where room is scarce waiting longer does not help; behind long jobs it does.
+            if !is_starved {
+                job.steps_aside = job.steps_aside.saturating_add(1);
+            }
             job.phase = JobPhase::Queued { hold: Some(Hold::SteppedAside { until }), gathering: None };
             job.steps_aside
         });

@@ -24,6 +24,7 @@ mod sizes;
 
 pub(crate) use self::placement::slots;
 pub(crate) use self::scaling::aim;
+use crate::compute::size::SiteName;
 use crate::time::Now;
 use crate::world::{Input, Outcome, PoolKey, World};
 
@@ -66,6 +67,7 @@ impl World {
     }
 
     fn settle_pool(&mut self, key: &PoolKey) {
+        let was_starved = self.starved.remove(key);
         match key {
             PoolKey::Cluster(cluster) => {
                 self.place_jobs(key);
@@ -79,6 +81,31 @@ impl World {
                 self.place_on_instance(*instance);
             }
             PoolKey::Serverless(..) => self.serve(key),
+        }
+        if !was_starved && self.starved.contains(key) {
+            // Whoever has idle nodes to spare may have to give them up now.
+            let spare = self.pools.iter().filter(|(other, pool)| !pool.idle.is_empty() && *other != key);
+            let spare: Vec<PoolKey> = spare.map(|(other, _)| other.clone()).collect();
+            self.dirty.extend(spare);
+        }
+    }
+
+    /// Where the nodes of a pool are made.
+    fn site_of(&self, key: &PoolKey) -> Option<&SiteName> {
+        let size = match key {
+            PoolKey::Cluster(id) => &self.clusters.get(id)?.size,
+            PoolKey::Instance(id) => &self.instances.get(id)?.size,
+            PoolKey::Serverless(_, size) => size,
+        };
+        self.sizes.get(size).map(|size| &size.site)
+    }
+
+    /// Whether another pool waits for quota or capacity that this one's idle nodes hold.
+    fn is_needed_elsewhere(&self, key: &PoolKey) -> bool {
+        let mut others = self.starved.iter().filter(|other| *other != key).peekable();
+        others.peek().is_some() && {
+            let site = self.site_of(key);
+            others.any(|other| self.site_of(other) == site)
         }
     }
 }

@@ -76,12 +76,22 @@ impl World {
             }
             NodePhase::Silent { .. } | NodePhase::Unusable => {
                 self.edit_node(id, |node, _| node.phase = NodePhase::Ready);
-                if let Holder::Instance(instance) = holder {
-                    self.instance_node_back(instance);
+                match holder {
+                    Holder::Instance(instance) => self.instance_node_back(instance),
+                    Holder::Job(job) => self.own_node_up(job),
+                    Holder::Cluster(_) => {}
                 }
             }
             // The agent is told again to drain, or the driver to remove it.
-            NodePhase::Cordoned { .. } | NodePhase::Releasing { .. } => self.kick(Key::Node(id)),
+            NodePhase::Cordoned { .. } => {
+                self.edit_node(id, |node, _| {
+                    if let NodePhase::Cordoned { silent, .. } = &mut node.phase {
+                        *silent = None;
+                    }
+                });
+                self.kick(Key::Node(id));
+            }
+            NodePhase::Releasing { .. } => self.kick(Key::Node(id)),
             NodePhase::Ready => {}
         }
         // After a reconnect the agent may have missed something.
@@ -127,6 +137,15 @@ impl World {
     fn node_silent(&mut self, id: NodeId) {
         let until = self.now.mono.plus(SILENCE_LIMIT);
         let Some(node) = self.nodes.get(&id) else { return };
+        if let NodePhase::Cordoned { silent: None, .. } = node.phase {
+            let now = self.now.mono;
+            self.edit_node(id, |node, _| {
+                if let NodePhase::Cordoned { silent, .. } = &mut node.phase {
+                    *silent = Some(now);
+                }
+            });
+            return;
+        }
         if !matches!(node.phase, NodePhase::Ready) {
             return;
         }
@@ -198,7 +217,7 @@ impl World {
     /// The first phase of leaving: no new jobs, and demand calls it back.
     pub(super) fn cordon(&mut self, id: NodeId, why: Reason) {
         let until = self.now.mono.plus(DRAIN_LIMIT);
-        self.edit_node(id, |node, _| node.phase = NodePhase::Cordoned { why: Box::new(why), until });
+        self.edit_node(id, |node, _| node.phase = NodePhase::Cordoned { why: Box::new(why), until, silent: None });
         self.kick(Key::Node(id));
     }
 
@@ -251,12 +270,16 @@ impl World {
                     self.lose_node(id, why, |node| Verdict::NodeLost { node });
                 }
             }
-            NodePhase::Cordoned { why, .. } => {
+            NodePhase::Cordoned { why, silent, .. } => {
+                let quiet = silent.map(|since| now.since(since)).unwrap_or_default();
                 if self.on.get(&id).is_some_and(|on| on.jobs.is_empty()) {
                     self.release(id, *why);
+                } else if quiet >= SILENCE_LIMIT {
+                    let why = Reason::NodeLost { node: id, silent: quiet };
+                    self.lose_node(id, why, |node| Verdict::NodeLost { node });
                 } else {
                     let until = now.plus(DRAIN_LIMIT);
-                    self.edit_node(id, |node, _| node.phase = NodePhase::Cordoned { why, until });
+                    self.edit_node(id, |node, _| node.phase = NodePhase::Cordoned { why, until, silent });
                 }
             }
             NodePhase::Releasing { why, since, tries, .. } => {

@@ -4,7 +4,7 @@ use crate::compute::cluster::{Cluster, ClusterPhase};
 use crate::compute::node::Holder;
 use crate::compute::{ClusterId, NodeId};
 use crate::reason::Reason;
-use crate::time::Mono;
+use crate::time::{Mono, Span};
 use crate::world::{About, PoolKey, World};
 
 /// What a cluster goes for.
@@ -23,9 +23,9 @@ pub struct Aim {
 }
 
 /// The one formula. A cluster that is paused keeps what is busy; one that is being deleted keeps nothing.
-pub fn aim(cluster: &Cluster, busy: u64, demand: u64) -> Aim {
+pub fn aim(cluster: &Cluster, busy: u64, demand: u64, now: Mono) -> Aim {
     let (min, max) = (u64::from(cluster.min()), u64::from(cluster.scale.max));
-    let demand = if cluster.is_active() { demand } else { 0 };
+    let demand = if cluster.is_active() && !cluster.yields(now) { demand } else { 0 };
     let target = match cluster.phase {
         ClusterPhase::Deleting { .. } => 0,
         ClusterPhase::Active | ClusterPhase::Paused { .. } => busy.saturating_add(demand).clamp(min, max),
@@ -43,7 +43,8 @@ impl World {
         }
         self.pool_mut(&key);
         let (Some(cluster), Some(pool)) = (self.clusters.get(&id), self.pools.get(&key)) else { return false };
-        let aim = aim(cluster, pool.busy, pool.demand.nodes());
+        let aim = aim(cluster, pool.busy, pool.demand.nodes(), self.now.mono);
+        let yields_until = cluster.yields_until.filter(|until| *until > self.now.mono);
         let live = pool.live;
         let is_deleting = matches!(cluster.phase, ClusterPhase::Deleting { .. });
         let (mut wake, mut why, mut called_back) = (None, None, 0);
@@ -53,6 +54,11 @@ impl World {
             self.shed(id, &key, aim);
         } else if live > aim.target {
             wake = self.shrink(id, &key, aim);
+        }
+        if let Some(until) = yields_until {
+            wake = Some(wake.map_or(until, |wake| wake.min(until)));
+            let left = until.since(self.now.mono);
+            why = Some(Reason::Yielding { left });
         }
         self.set_pool_wake(&key, wake);
         self.note(id, &key, aim, why);
@@ -145,7 +151,8 @@ impl World {
         }
     }
 
-    /// A node that is not up, or does not answer, cannot drain: it is released if nothing runs there, else cordoned.
+    /// A node that is not up, or does not answer, cannot drain: it is released if nothing runs there, else cordoned. One
+    /// that is silent is reported so again.
     fn leave_silently(&mut self, node: NodeId, reason: Reason) {
         if self.on.get(&node).is_some_and(|on| on.jobs.is_empty()) {
             self.release(node, reason);
@@ -158,7 +165,10 @@ impl World {
     /// one has been.
     fn shrink(&mut self, id: ClusterId, key: &PoolKey, aim: Aim) -> Option<Mono> {
         let cluster = self.clusters.get(&id)?;
-        let (workspace, allowed) = (cluster.workspace.clone(), cluster.scale.idle);
+        let (workspace, idle_time) = (cluster.workspace.clone(), cluster.scale.idle);
+        // What others wait for is not kept in case it might be needed.
+        let is_needed = self.is_needed_elsewhere(key);
+        let allowed = if is_needed { Span::ZERO } else { idle_time };
         loop {
             let pool = self.pools.get(key).filter(|pool| pool.live > aim.target)?;
             let (since, node) = *pool.idle.first()?;
@@ -167,7 +177,12 @@ impl World {
                 return Some(due);
             }
             let idle = self.now.mono.since(since);
-            let reason = Reason::ScaleDownIdle { idle, allowed, stays: pool.live - 1 };
+            let stays = pool.live - 1;
+            let reason = if is_needed && idle < idle_time {
+                Reason::NeededElsewhere { idle, stays }
+            } else {
+                Reason::ScaleDownIdle { idle, allowed: idle_time, stays }
+            };
             self.decide(&workspace, About::Cluster(id), reason.clone());
             self.cordon(node, reason);
         }

@@ -129,7 +129,10 @@ impl World {
     pub fn explain_cluster(&self, id: ClusterId) -> Option<Reason> {
         let cluster = self.clusters.get(&id)?;
         let pool = self.pools.get(&PoolKey::Cluster(id))?;
-        let aim = aim(cluster, pool.busy, pool.demand.nodes());
+        let aim = aim(cluster, pool.busy, pool.demand.nodes(), self.now.mono);
+        if let Some(until) = cluster.yields_until.filter(|until| *until > self.now.mono) {
+            return Some(Reason::Yielding { left: until.since(self.now.mono) });
+        }
         let wanted = aim.busy.saturating_add(aim.demand);
         if let crate::compute::cluster::ClusterPhase::Paused { by } = &cluster.phase {
             return Some(Reason::ClusterPaused { cluster: cluster.name.to_string(), by: by.clone() });

@@ -150,7 +150,7 @@ impl Pool {
                     self.idle.insert((node.idle_since, node.id));
                 }
             }
-            NodePhase::Cordoned { .. } => {
+            NodePhase::Cordoned { silent: None, .. } => {
                 self.cordoned.insert(node.id);
             }
             _ => {}
