@@ -1,8 +1,12 @@
 //! Icons and state glyphs out of the one sprite.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use leptos::prelude::*;
+use leptos::tachys::html::InertElement;
+
+use super::escape;
 
 /// The address of the sprite, with the hash of its content in the name.
 pub fn sprite() -> &'static str {
@@ -21,8 +25,8 @@ pub fn Icon(
     /// What it means where no word stands beside it; without it the icon is hidden from assistive technology.
     #[prop(optional, into)]
     label: Option<String>,
-) -> AnyView {
-    drawing(if class.is_empty() { "i".to_owned() } else { format!("i {class}") }, name, label)
+) -> InertElement {
+    drawing(["i", class], ["", name], label)
 }
 
 /// The shape of a state; it tells states apart without colour.
@@ -33,8 +37,8 @@ pub fn Glyph(
     /// What it means where no word stands beside it.
     #[prop(optional, into)]
     label: Option<String>,
-) -> AnyView {
-    drawing("glyph".to_owned(), &format!("g-{name}"), label)
+) -> InertElement {
+    drawing(["glyph", ""], ["g-", name], label)
 }
 
 /// The mark of Atelier.
@@ -43,14 +47,52 @@ pub fn Mark(
     /// The class that sizes it.
     #[prop(default = "mark")]
     class: &'static str,
-) -> AnyView {
-    drawing(class.to_owned(), "mark", None)
+) -> InertElement {
+    drawing([class, ""], ["", "mark"], None)
 }
 
-fn drawing(class: String, name: &str, label: Option<String>) -> AnyView {
-    let href = format!("{}#{name}", sprite());
-    match label {
-        None => view! { <svg class=class aria-hidden="true"><use href=href></use></svg> }.into_any(),
-        Some(label) => view! { <svg class=class role="img" aria-label=label><use href=href></use></svg> }.into_any(),
+/// Written as text at once: a page of a list has hundreds of icons, and as a view each is half a dozen allocations.
+fn drawing(class: [&'static str; 2], name: [&'static str; 2], label: Option<String>) -> InertElement {
+    let sprite = sprite();
+    let [class, more] = class;
+    let [kind, name] = name;
+    let space = if more.is_empty() { "" } else { " " };
+    let meaning = match label {
+        None => Cow::Borrowed("aria-hidden=\"true\""),
+        Some(label) => Cow::Owned(format!("role=\"img\" aria-label=\"{}\"", escape::attribute(&label))),
+    };
+    let parts = [
+        "<svg class=\"",
+        class,
+        space,
+        more,
+        "\" ",
+        &meaning,
+        "><use href=\"",
+        sprite,
+        "#",
+        kind,
+        name,
+        "\"></use></svg>",
+    ];
+    InertElement::new(parts.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::components::testing::html;
+
+    #[test]
+    fn an_icon_is_hidden_unless_it_has_a_meaning_of_its_own() {
+        let plain = html(|| view! { <Icon name="plus" class="i-s"/> });
+        assert!(plain.starts_with(r#"<svg class="i i-s" aria-hidden="true"><use href=""#), "{plain}");
+        assert!(plain.ends_with(r##"#plus"></use></svg>"##), "{plain}");
+        let glyph = html(|| view! { <Glyph name="running" label="Runs \"<b>\" & more"/> });
+        assert!(
+            glyph.contains(r#"class="glyph" role="img" aria-label="Runs &quot;&lt;b&gt;&quot; &amp; more""#),
+            "{glyph}"
+        );
+        assert!(glyph.contains("#g-running"), "{glyph}");
     }
 }
