@@ -18,8 +18,6 @@ pub struct BulkAction {
     pub asks_at: String,
     /// Whether it takes something away.
     pub is_dangerous: bool,
-    /// Why it cannot be used.
-    pub disabled_because: Option<String>,
 }
 
 /// The form around the table and the bar.
@@ -65,17 +63,21 @@ pub fn BulkBar(
     noun: &'static str,
     /// The buttons.
     actions: Vec<BulkAction>,
+    /// Why none of them can be used; they are disabled then, and the bar says so.
+    #[prop(optional_no_strip)]
+    disabled_because: Option<String>,
 ) -> AnyView {
     let label = format!("Actions for the selected {noun}");
+    let off = disabled_because.is_some();
+    let described = off.then_some("bulk-reason");
+    let reason = disabled_because.map(|reason| view! { <span class="reason" id="bulk-reason">{reason}</span> });
     let buttons: Vec<_> = actions
         .into_iter()
         .map(|action| {
             let class = if action.is_dangerous { "btn danger-quiet" } else { "btn" };
-            let off = action.disabled_because.is_some();
-            let reason = action.disabled_because;
             view! {
                 <button
-                    class=class type="submit" formaction=action.asks_at disabled=off title=reason
+                    class=class type="submit" formaction=action.asks_at disabled=off aria-describedby=described
                     data-confirm="" data-bulk-label=action.verb
                 >
                     <Icon name=action.icon/>
@@ -89,6 +91,7 @@ pub fn BulkBar(
             <span class="n needs-script"><span data-bulk-count="">"0"</span>" selected"</span>
             <span class="sep needs-script"></span>
             {buttons}
+            {reason}
             <button class="btn ghost icon" type="reset" aria-label="Clear selection"><Icon name="x"/></button>
         </div>
     }

@@ -223,3 +223,35 @@ async fn the_list_is_filtered_sorted_and_paged_by_its_address() {
     let nonsense = owner.get(&format!("{PEOPLE}?sort=%00&dir=x&after=zzz&role=emperor&state=9")).await;
     assert_eq!(nonsense.status, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn verbs_that_the_viewer_has_no_right_to_are_disabled_and_say_why() {
+    let server = Server::set_up().await;
+    let id = server.add("Mara", &[Role::Reader]).await;
+    let mut mara = server.signed_in("mara@example.org").await;
+    let reason = "Your role Reader does not include member.write. The role Owner does. Ines Okafor can grant it.";
+    let page = mara.get(PEOPLE).await;
+    let menu = page.text.split(&format!("<div id=\"m-{id}\"")).nth(1).and_then(|rest| rest.split("</div>").next());
+    let menu = menu.expect("the menu of a row");
+    for verb in ["Disable…", "Reset password…"] {
+        assert!(menu.contains(verb), "{menu}");
+    }
+    assert!(menu.contains(reason) && menu.matches("<button").count() == 2, "{menu}");
+    assert!(menu.matches(" disabled").count() == 2 && !menu.contains("/confirm/"), "{menu}");
+    let bar = page.text.split("class=\"bulkbar\"").nth(1).expect("the bar for selected rows");
+    assert!(bar.contains("Disable selected") && bar.contains(reason), "{bar}");
+    let mut owner = server.owner().await;
+    let page = owner.get(PEOPLE).await;
+    page.shows("Disable…").shows("/confirm/disable?id=").hides("does not include member.write");
+}
+
+#[tokio::test]
+async fn passwords_are_reset_one_at_a_time_and_several_are_not_offered() {
+    let server = Server::set_up().await;
+    let (a, b) = (server.add("Ada", &[Role::Reader]).await, server.add("Bo", &[Role::Reader]).await);
+    let mut owner = server.owner().await;
+    let one = owner.get(&format!("{PEOPLE}/confirm/reset-password?id={a}")).await;
+    one.shows("Reset the password of Ada?").shows("/fn/change_accounts");
+    let two = owner.get(&format!("{PEOPLE}/confirm/reset-password?id={a}&id={b}")).await;
+    two.shows("Reset one password at a time").hides("/fn/change_accounts");
+}

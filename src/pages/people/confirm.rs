@@ -36,7 +36,9 @@ fn ask(visit: &Visit, verb: AccountVerb, judged: Judged) -> AnyView {
     };
     let crumbs = vec![Crumb::new("People", paths::people(visit.slug()))];
     let changing: Vec<&PersonRow> = judged.iter().filter(|(_, answer)| answer.is_ok()).map(|(row, _)| row).collect();
-    let content = if changing.is_empty() {
+    let content = if verb == AccountVerb::ResetPassword && judged.len() > 1 {
+        one_at_a_time(judged.len(), back)
+    } else if changing.is_empty() {
         nothing_to_do(&judged, back)
     } else {
         let title = title(verb, &changing, judged.len());
@@ -56,7 +58,7 @@ fn ask(visit: &Visit, verb: AccountVerb, judged: Judged) -> AnyView {
     let heading = match verb {
         AccountVerb::Disable => "Disable accounts",
         AccountVerb::Enable => "Enable accounts",
-        AccountVerb::ResetPassword => "Reset passwords",
+        AccountVerb::ResetPassword => "Reset password",
     };
     view! { <Page heading=heading crumbs=crumbs>{content}</Page> }.into_any()
 }
@@ -77,8 +79,7 @@ fn title(verb: AccountVerb, changing: &[&PersonRow], chosen: usize) -> String {
 /// The button counts what it will change.
 fn go(verb: AccountVerb, changing: &[&PersonRow]) -> String {
     match (verb, changing) {
-        (AccountVerb::ResetPassword, [_]) => "Reset password".to_owned(),
-        (AccountVerb::ResetPassword, many) => format!("Reset {} passwords", many.len()),
+        (AccountVerb::ResetPassword, _) => "Reset password".to_owned(),
         (verb, [only]) => format!("{} {}", verbs::word(verb), only.name),
         (verb, many) => format!("{} {}", verbs::word(verb), many.len()),
     }
@@ -102,6 +103,21 @@ fn consequences(verb: AccountVerb, judged: &Judged) -> Vec<Consequence> {
             },
         })
         .collect()
+}
+
+/// Each temporary password is shown once, so several at once are not offered.
+fn one_at_a_time(chosen: usize, back: String) -> AnyView {
+    let text = format!(
+        "{chosen} people are selected. Each temporary password is shown once, so reset them one by one from the menu of each person."
+    );
+    view! {
+        <section class="confirm" data-confirm-card="">
+            <Why tone=Tone::Neutral title="Reset one password at a time" text=text>
+                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
+            </Why>
+        </section>
+    }
+    .into_any()
 }
 
 /// Nobody is chosen, or nobody of them can be changed: only the way back.

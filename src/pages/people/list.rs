@@ -6,7 +6,7 @@ use atelier_domain::history::Topic;
 use atelier_domain::text::counted;
 use leptos::prelude::*;
 
-use super::row::{Hands, row};
+use super::row::row;
 use super::verbs;
 use crate::api::people::{self, PeopleQuery, PeopleSort, list_people};
 use crate::components::{
@@ -53,9 +53,8 @@ fn list(visit: &Visit, query: Query, sort: Sort, page: people::PeoplePage) -> An
     };
     // The question may have been asked here, in a dialog; its answer comes back here too.
     let refused = visit.form("change_accounts").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
-    let hands = if refusal.is_none() { Hands::On } else { Hands::Off };
     let sub = format!("Who has an account in {}, and what they may do.", viewer.workspace.name);
-    let content = if page.rows.is_empty() { nobody(&query) } else { table(visit, &query, sort, page, hands) };
+    let content = if page.rows.is_empty() { nobody(&query) } else { table(visit, &query, sort, page, refusal) };
     let filters = filters(&query);
     view! {
         <Page heading="People" sub=sub actions=add.into_any()>
@@ -94,7 +93,7 @@ fn filters(query: &Query) -> AnyView {
     .into_any()
 }
 
-fn table(visit: &Visit, query: &Query, sort: Sort, page: people::PeoplePage, hands: Hands) -> AnyView {
+fn table(visit: &Visit, query: &Query, sort: Sort, page: people::PeoplePage, refusal: Option<String>) -> AnyView {
     let slug = visit.slug();
     let first = query.clone().from_the_start();
     let (shown, matching) = (page.rows.len() as u64, page.matching);
@@ -105,7 +104,7 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: people::PeoplePage, han
     };
     let back = page.previous.map(|cursor| first.clone().with("before", &cursor).url());
     let next = page.next.map(|cursor| first.clone().with("after", &cursor).url());
-    let rows: Vec<_> = page.rows.into_iter().map(|person| row(person, &visit.viewer, hands)).collect();
+    let rows: Vec<_> = page.rows.into_iter().map(|person| row(person, &visit.viewer, refusal.as_deref())).collect();
     let header = |label, by: PeopleSort, class: &'static str| {
         let newest_first = by != PeopleSort::Name;
         view! {
@@ -121,7 +120,7 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: people::PeoplePage, han
                 <caption class="sr">"People"</caption>
                 <thead>
                     <tr>
-                        {(hands == Hands::On).then(|| view! { <PickAll label="Select all people on this page"/> })}
+                        <PickAll label="Select all people on this page"/>
                         {person}
                         <th scope="col">"Presence"</th>
                         <th scope="col">"Roles"</th>
@@ -135,14 +134,11 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: people::PeoplePage, han
             <Pager text=text back=back next=next/>
         </TableWrap>
     };
-    if hands == Hands::Off {
-        return table.into_any();
-    }
     let (asks_at, actions) = (paths::confirm_people(slug, AccountVerb::Disable.key()), bulk_actions(slug));
     view! {
         <BulkForm action=asks_at>
             {table}
-            <BulkBar noun="people" actions=actions/>
+            <BulkBar noun="people" actions=actions disabled_because=refusal/>
         </BulkForm>
     }
     .into_any()
@@ -156,7 +152,6 @@ fn bulk_actions(slug: &str) -> Vec<BulkAction> {
             icon: verbs::icon(verb),
             asks_at: paths::confirm_people(slug, verb.key()),
             is_dangerous: verb == AccountVerb::Disable,
-            disabled_because: None,
         })
         .collect()
 }

@@ -9,22 +9,12 @@ use crate::components::{Button, Icon, Look, PickCell, StateTag, StateWord, Time,
 use crate::paths;
 use crate::viewer::Viewer;
 
-/// Whether the rows can be picked and changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hands {
-    /// The viewer may change accounts.
-    On,
-    /// The viewer only reads.
-    Off,
-}
-
-/// The row of one person.
-pub fn row(person: PersonRow, viewer: &Viewer, hands: Hands) -> impl IntoView + use<> {
+/// The row of one person. `refusal` is why the viewer may not change accounts.
+pub fn row(person: PersonRow, viewer: &Viewer, refusal: Option<&str>) -> impl IntoView + use<> {
     let slug = &viewer.workspace.slug;
     let href = paths::person(slug, person.id.as_str());
     let (now, zone) = (viewer.now, viewer.time_zone.clone());
-    let pick = (hands == Hands::On)
-        .then(|| view! { <PickCell id=person.id.to_string() label=format!("Select {}", person.name)/> });
+    let pick = view! { <PickCell id=person.id.to_string() label=format!("Select {}", person.name)/> };
     let roles: Vec<_> = person
         .roles
         .iter()
@@ -38,7 +28,7 @@ pub fn row(person: PersonRow, viewer: &Viewer, hands: Hands) -> impl IntoView + 
         None => view! { <span class="faint">"never"</span> }.into_any(),
     };
     let mark = if person.is_self { "you" } else { "" };
-    let menu = menu(&person, slug, hands);
+    let menu = menu(&person, slug, refusal);
     view! {
         <tr data-key=person.id.to_string()>
             {pick}
@@ -52,23 +42,38 @@ pub fn row(person: PersonRow, viewer: &Viewer, hands: Hands) -> impl IntoView + 
     }
 }
 
-/// What can be done to one person, as far as the state of the account allows it.
-fn menu(person: &PersonRow, slug: &str, hands: Hands) -> AnyView {
+/// What can be done to one person, as far as the state of the account allows it. What the viewer has no right to is there
+/// all the same, disabled, with the reason under it.
+fn menu(person: &PersonRow, slug: &str, refusal: Option<&str>) -> AnyView {
     let id = format!("m-{}", person.id);
-    let verbs: Vec<_> = AccountVerb::ALL
-        .into_iter()
-        .filter(|verb| hands == Hands::On && verb.legal_in().contains(&person.state))
-        .map(|verb| {
-            let href = verbs::question(slug, verb, person.id.as_str());
-            view! { <a href=href data-confirm=""><Icon name=verbs::icon(verb)/>{format!("{}…", verbs::word(verb))}</a> }
-        })
-        .collect();
-    let line = (!verbs.is_empty()).then(|| view! { <hr/> });
+    let legal = AccountVerb::ALL.into_iter().filter(|verb| verb.legal_in().contains(&person.state));
+    let verbs = match refusal {
+        None => legal
+            .map(|verb| {
+                let href = verbs::question(slug, verb, person.id.as_str());
+                view! { <a href=href data-confirm=""><Icon name=verbs::icon(verb)/>{verbs::asking(verb)}</a> }
+            })
+            .collect_view()
+            .into_any(),
+        Some(reason) => {
+            let why = format!("why-{}", person.id);
+            let buttons = legal
+                .map(|verb| {
+                    view! {
+                        <button type="button" disabled aria-describedby=why.clone()>
+                            <Icon name=verbs::icon(verb)/>{verbs::asking(verb)}
+                        </button>
+                    }
+                })
+                .collect_view();
+            view! { {buttons}<p class="reason" id=why.clone()>{reason.to_owned()}</p> }.into_any()
+        }
+    };
     view! {
         <Button look=Look::Ghost small=true icon="more" label=format!("More about {}", person.name) opens=id.clone()/>
         <div class="menu" id=id popover="auto">
             <a href=paths::person(slug, person.id.as_str())><Icon name="user"/>"Open"</a>
-            {line}
+            <hr/>
             {verbs}
         </div>
     }

@@ -13,6 +13,15 @@ pub const fn word(verb: AccountVerb) -> &'static str {
     }
 }
 
+/// The verb as an entry of a menu; the dots say that a question comes first.
+pub const fn asking(verb: AccountVerb) -> &'static str {
+    match verb {
+        AccountVerb::Disable => "Disable…",
+        AccountVerb::Enable => "Enable…",
+        AccountVerb::ResetPassword => "Reset password…",
+    }
+}
+
 /// The icon.
 pub const fn icon(verb: AccountVerb) -> &'static str {
     match verb {
