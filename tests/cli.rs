@@ -92,7 +92,9 @@ fn get(port: u16, path: &str) -> Option<String> {
 #[test]
 fn a_wrong_flag_or_value_is_one_line_and_exit_code_2() {
     for (arguments, parts) in [
-        (&["serve", "--lisen", "x"][..], &["--lisen", "command line", "did you mean listen?"][..]),
+        (&["serve", "--lisen", "x"][..], &["--lisen \"x\"", "command line", "did you mean listen?"][..]),
+        (&["serve", "--lisen=x"], &["--lisen \"x\"", "did you mean listen?"]),
+        (&["serve", "--lisen"], &["--lisen (command line)", "did you mean listen?"]),
         (&["serve", "--listen", "nonsense"], &["listen", "\"nonsense\"", "flag --listen"]),
         (&["serve", "--listen"], &["--listen", "needs a value"]),
         (&["sing"], &["sing", "not a command"]),
@@ -106,6 +108,14 @@ fn a_wrong_flag_or_value_is_one_line_and_exit_code_2() {
         assert_eq!(text.lines().count(), 1, "{arguments:?}: {text}");
         assert!(parts.iter().all(|part| text.contains(part)), "{arguments:?}: {text}");
     }
+}
+
+#[test]
+fn a_mistyped_flag_does_not_print_the_secret_behind_it() {
+    let output = atelier().args(["serve", "--metrics-tokn", "sesame-open-sesame"]).output().expect("runs");
+    let text = stderr(&output);
+    assert!(text.contains("--metrics-tokn") && text.contains("did you mean metrics-token?"), "{text}");
+    assert!(!text.contains("sesame"), "{text}");
 }
 
 #[test]
@@ -253,6 +263,33 @@ fn sigterm_ends_idle_connections_and_the_account_stays() {
     again.wait_ready();
     let (_, log) = again.stop();
     assert!(!log.contains("was made"), "{log}");
+}
+
+#[test]
+fn no_more_connections_are_served_than_allowed() {
+    let folder = folder();
+    let server = Running::start(folder.path(), &["--max-connections", "2"]);
+    server.wait_ready();
+    let connect = || TcpStream::connect(("127.0.0.1", server.port)).expect("connects");
+    let ask = |stream: &mut TcpStream| {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("writes");
+    };
+    let answered = |stream: &mut TcpStream| {
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).is_ok_and(|()| start == *b"HTTP/1.1 200")
+    };
+    let mut kept: Vec<TcpStream> = (0..2).map(|_| connect()).collect();
+    for stream in &mut kept {
+        ask(stream);
+        assert!(answered(stream));
+    }
+    let mut third = connect();
+    ask(&mut third);
+    third.set_read_timeout(Some(Duration::from_millis(300))).expect("set");
+    assert!(!answered(&mut third), "both connections are in use");
+    third.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+    kept.pop();
+    assert!(answered(&mut third), "one is free again");
 }
 
 fn reset_password(settings: &[&str]) {

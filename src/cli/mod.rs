@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command};
 
-use crate::server::config::{Config, ConfigError, Layers, SETTINGS, did_you_mean};
+use crate::server::config::{Config, ConfigError, Layers, SETTINGS, Secrecy, did_you_mean};
 use crate::server::{serve, telemetry};
 
 /// Runs the command line and gives the exit code.
@@ -146,10 +146,17 @@ fn one_line(error: &clap::Error) -> String {
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let name = argument.trim_start_matches('-').split('=').next().unwrap_or_default().to_owned();
-            format!(
-                "{argument} (command line) is not a flag{}; see atelier --help",
-                did_you_mean(&name).replace('_', "-")
-            )
+            let near = did_you_mean(&name);
+            // A mistyped flag for a secret is followed by the secret.
+            let is_secret = SETTINGS
+                .iter()
+                .any(|setting| setting.secrecy != Secrecy::Open && near.contains(&format!(" {}?", setting.key)));
+            let value = value_after(&argument, std::env::args()).filter(|_| !is_secret);
+            let shown = match value {
+                Some(value) => format!("{} {value:?}", name_of(&argument)),
+                None => name_of(&argument).to_owned(),
+            };
+            format!("{shown} (command line) is not a flag{}; see atelier --help", near.replace('_', "-"))
         }
         ErrorKind::InvalidSubcommand => {
             let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();
@@ -160,6 +167,21 @@ fn one_line(error: &clap::Error) -> String {
         ErrorKind::ArgumentConflict => format!("{argument} (command line) is given twice"),
         _ => error.to_string().lines().next().unwrap_or("the command line was not understood").to_owned(),
     }
+}
+
+/// What the command line gives an unknown flag: `x` of `--lisen x` and of `--lisen=x`.
+fn value_after(flag: &str, words: impl Iterator<Item = String>) -> Option<String> {
+    let name = name_of(flag);
+    let mut words = words.skip_while(|word| name_of(word) != name);
+    match words.next()?.split_once('=') {
+        Some((_, value)) => Some(value.to_owned()),
+        None => words.next().filter(|word| !word.starts_with('-')),
+    }
+}
+
+/// `--lisen` of `--lisen=x`.
+fn name_of(flag: &str) -> &str {
+    flag.split('=').next().unwrap_or(flag)
 }
 
 fn block_on(work: impl Future<Output = Result<(), String>>) -> Result<(), String> {

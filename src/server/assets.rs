@@ -14,7 +14,7 @@ use std::{
 use axum::{
     body::{Body, Bytes},
     http::{
-        HeaderMap, HeaderValue, Method, StatusCode, Uri,
+        HeaderMap, HeaderValue, Method, StatusCode,
         header::{
             ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
             VARY, X_CONTENT_TYPE_OPTIONS,
@@ -52,11 +52,6 @@ pub fn url(logical: &str) -> String {
 #[must_use]
 pub fn pkg_name() -> String {
     site().renamed.get("pkg").cloned().unwrap_or_else(|| "atelier".to_owned())
-}
-
-/// Answers with the file at the request's path, or 404.
-pub async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    respond(&method, uri.path(), &headers).unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
 }
 
 /// Answers with the file at `path`, or nothing if there is none, for a caller that has a page for that.

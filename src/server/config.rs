@@ -77,6 +77,7 @@ pub const SETTINGS: &[Setting] = &[
         ..setting("metrics_token", "TOKEN", "", "Bearer token for /metrics; without it only this machine may read them")
     },
     setting("trusted_proxies", "IP,IP", "", "Reverse proxies whose X-Forwarded-For is believed"),
+    setting("max_connections", "N", "4096", "So many connections are served at once; further ones wait in line"),
     setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
     setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
     setting("log", "FILTER", "info", "What is logged, such as info or atelier=debug,info"),
@@ -226,6 +227,8 @@ pub struct Config {
     pub metrics_token: Option<SecretString>,
     /// Proxies whose word is taken.
     pub trusted_proxies: Vec<IpAddr>,
+    /// How many connections are served at once.
+    pub max_connections: u32,
     /// How long sessions last.
     pub sessions: session::Limits,
     /// The log's filter.
@@ -303,6 +306,7 @@ impl Config {
                     .map(|part| part.parse().map_err(|_| format!("holds {part:?}, which is not an IP address")))
                     .collect()
             })?,
+            max_connections: layers.parse("max_connections", |value| whole(value, 1, 1_000_000))?,
             sessions: session::Limits {
                 idle: Span::minutes(layers.parse("session_idle_minutes", |value| whole(value, 5, 43_200))?),
                 absolute: Span::hours(layers.parse("session_max_hours", |value| whole(value, 1, 8_760))?),

@@ -8,6 +8,7 @@
 pub mod actor;
 pub mod assets;
 pub mod config;
+pub mod connections;
 pub mod events;
 pub mod first_owner;
 pub mod flash;

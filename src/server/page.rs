@@ -87,16 +87,6 @@ pub fn query_all(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The path of the page, without its query.
-pub fn path() -> String {
-    use_context::<Parts>().map(|parts| parts.uri.path().to_owned()).unwrap_or_default()
-}
-
-/// The query as it stands in the address, without the question mark.
-pub fn raw_query() -> String {
-    use_context::<Parts>().and_then(|parts| parts.uri.query().map(str::to_owned)).unwrap_or_default()
-}
-
 fn extension<T: Clone + Send + Sync + 'static>() -> Option<T> {
     use_context::<Parts>().and_then(|parts| parts.extensions.get::<T>().cloned())
 }

@@ -13,6 +13,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use secrecy::ExposeSecret as _;
 
 use super::config::Config;
+use super::connections::Limited;
 use super::passwords::Passwords;
 use super::state::AppState;
 use super::{first_owner, router};
@@ -39,6 +40,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let state = AppState::new(config, store, passwords, metrics).await.map_err(|error| error.to_string())?;
     first_owner::prepare(&state).await?;
     let service = router::build(&state).into_make_service_with_connect_info::<SocketAddr>();
+    let service = Limited::new(service, state.config().max_connections);
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
     let chores = tokio::spawn(chores(state.clone()));
