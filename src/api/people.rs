@@ -113,12 +113,19 @@ mod reads {
         pub rows: Vec<PersonRow>,
         /// How many people fit the filter.
         pub matching: u64,
-        /// How many people there are.
-        pub everyone: u64,
         /// The cursor for `after` of the next page.
         pub next: Option<String>,
         /// The cursor for `before` of the page before.
         pub previous: Option<String>,
+    }
+
+    /// The people in numbers.
+    #[derive(Clone, Copy, Debug)]
+    pub struct HeadCount {
+        /// How many people there are.
+        pub everyone: u64,
+        /// How many of them asked this server for something in the last minutes.
+        pub online: u64,
     }
 
     /// A person in a list.
@@ -190,10 +197,7 @@ mod reads {
             caller.state.presence().flush(store, clock::now()).await;
         }
         let mut people = caller.checked(store.list_people(workspace, &filter).await)?;
-        let everyone = caller.checked(store.count_people(workspace, &PeopleFilter::default()).await)?;
-        let is_filtered = !query.q.trim().is_empty() || query.role.is_some() || query.state.is_some();
-        let matching =
-            if is_filtered { caller.checked(store.count_people(workspace, &filter).await)? } else { everyone };
+        let matching = caller.checked(store.count_people(workspace, &filter).await)?;
         let has_more = people.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
         people.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
         if backwards {
@@ -204,7 +208,16 @@ mod reads {
         let next = people.last().filter(|_| is_after).map(|person| make_cursor(person, order));
         let previous = people.first().filter(|_| is_before).map(|person| make_cursor(person, order));
         let rows = people.into_iter().map(|person| person_row(&caller.state, actor, person)).collect();
-        Ok(PeoplePage { rows, matching, everyone, next, previous })
+        Ok(PeoplePage { rows, matching, next, previous })
+    }
+
+    /// How many people there are, and how many of them are online. Needs `member.read`.
+    pub async fn head_count() -> Result<HeadCount, AppError> {
+        let caller = Caller::here()?;
+        let actor = caller.authorise(Action::MemberRead).await?;
+        let everyone =
+            caller.checked(caller.store().count_people(&actor.workspace.id, &PeopleFilter::default()).await)?;
+        Ok(HeadCount { everyone, online: caller.state.presence().online(clock::now()) })
     }
 
     /// One person. Needs `member.read`.
@@ -403,11 +416,12 @@ mod changes {
             AccountVerb::Disable | AccountVerb::Enable => None,
         };
         let mut tx = caller.begin(Action::MemberWrite, Whose::Others).await?;
-        let (mut changed, mut refused, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut changed, mut refused, mut cuts, mut shut_out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for person in &known {
             let person = caller.checked(tx.person(&person.id).await)?.ok_or_else(|| AppError::not_found("person"))?;
             match caller.checked(tx.change_account(verb, &person, hash.as_deref(), &author).await)? {
                 Ok(cut) => {
+                    shut_out.push(person.id);
                     changed.push(person.name);
                     cuts.push(cut);
                 }
@@ -424,6 +438,7 @@ mod changes {
         if verb != AccountVerb::Enable {
             // Only now: a stream that reconnects must find the session gone.
             cuts.into_iter().for_each(|cut| caller.state.live().cut(cut));
+            shut_out.iter().for_each(|id| caller.state.presence().forget(id));
         }
         let next = match ids {
             [one] => paths::person(&actor.workspace.slug, one),

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::events;
 use super::frame::{Place, Visit, load, studio};
 use crate::api::history::{HistoryPage, HistoryQuery, list_history};
-use crate::api::people::{PeoplePage, PeopleQuery, list_people};
+use crate::api::people::{HeadCount, head_count};
 use crate::components::{Card, Icon, LinkButton, Look, NavItem, Page, WayOut, clock};
 use crate::paths;
 use crate::viewer::Viewer;
@@ -26,15 +26,15 @@ pub fn HomePage() -> impl IntoView {
     };
     studio(place, |visit| {
         let read = async {
-            let people = list_people(&PeopleQuery::default()).await?;
+            let people = head_count().await?;
             let history = list_history(&HistoryQuery::default()).await?;
             Ok((people, history))
         };
-        load(visit.viewer.clone(), read, move |(people, history)| home(&visit, &people, history))
+        load(visit.viewer.clone(), read, move |(people, history)| home(&visit, people, history))
     })
 }
 
-fn home(visit: &Visit, people: &PeoplePage, history: HistoryPage) -> AnyView {
+fn home(visit: &Visit, people: HeadCount, history: HistoryPage) -> AnyView {
     let viewer = &visit.viewer;
     let first_name = viewer.name.split_whitespace().next().unwrap_or_default();
     let greeting = format!("{}, {first_name}", clock::greeting(viewer.now, &viewer.time_zone));
@@ -62,10 +62,8 @@ fn home(visit: &Visit, people: &PeoplePage, history: HistoryPage) -> AnyView {
     .into_any()
 }
 
-fn figures(viewer: &Viewer, people: &PeoplePage) -> AnyView {
-    let here = people.rows.iter().filter(|row| row.is_online).count() as u64;
-    let is_whole = people.everyone == people.rows.len() as u64;
-    let online = if is_whole { format!("{here} online now") } else { "in this workspace".to_owned() };
+fn figures(viewer: &Viewer, people: HeadCount) -> AnyView {
+    let online = format!("{} online now", people.online);
     let allowed = Action::ALL.iter().filter(|action| viewer.rights.may_at_all(**action)).count();
     view! {
         <dl class="figures">
@@ -90,7 +88,7 @@ fn figures(viewer: &Viewer, people: &PeoplePage) -> AnyView {
 }
 
 /// For who manages the workspace.
-fn first_steps(visit: &Visit, people: &PeoplePage) -> AnyView {
+fn first_steps(visit: &Visit, people: HeadCount) -> AnyView {
     let slug = visit.slug();
     let team = match people.everyone {
         0 | 1 => "You are alone here so far. They get a temporary password and choose their own at the first sign-in."

@@ -42,6 +42,17 @@ impl Presence {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).people.get(id).copied()
     }
 
+    /// How many people are online now.
+    pub fn online(&self, now: Timestamp) -> u64 {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.people.values().filter(|at| atelier_domain::account::is_online(Some(**at), now)).count() as u64
+    }
+
+    /// Forgets somebody who is shut out.
+    pub fn forget(&self, person: &UserId) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).people.remove(person);
+    }
+
     /// A session's last request, if it was since the server started.
     pub fn session(&self, key: &SessionKey) -> Option<Timestamp> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).sessions.get(key).copied()
