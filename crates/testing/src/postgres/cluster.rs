@@ -5,10 +5,10 @@
 //! the directory. A static that is never dropped and a test killed by a time-out thus leave nothing behind.
 
 use std::{
-    fs,
+    env, fs,
     net::{Ipv4Addr, TcpStream},
     os::unix::{fs::MetadataExt, process::CommandExt},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -63,11 +63,8 @@ impl Cluster {
     }
 
     fn start_on(port: u16, programs: &Programs) -> Result<Self, Error> {
-        let directory = tempfile::Builder::new()
-            .prefix("atelier-postgres-")
-            .tempdir()
-            .map_err(|error| Error(format!("no temporary directory for PostgreSQL: {error}")))?;
-        let account = account_for(directory.path())?;
+        let account = account()?;
+        let directory = directory_for(account)?;
         initialise(programs, directory.path(), account)?;
         let watcher = watch(programs, directory.path(), account, port)?;
         let mut cluster = Self { port, watcher, directory };
@@ -164,22 +161,67 @@ fn command_as(account: Option<Account>, program: &Path, directory: &Path) -> Com
     command
 }
 
-/// Returns who is to own the cluster and hands the directory over, or nothing when we are an ordinary user already.
-fn account_for(directory: &Path) -> Result<Option<Account>, Error> {
-    let io = |error| Error(format!("the temporary directory of PostgreSQL can't be handed over: {error}"));
-    let we_are_root = fs::metadata(directory).map_err(io)?.uid() == 0;
+/// Returns who is to own the cluster, or nothing when we are an ordinary user already.
+fn account() -> Result<Option<Account>, Error> {
+    // /proc/self belongs to the user whose rights the process has
+    let we_are_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
     if !we_are_root {
         return Ok(None);
     }
-    let passwd = fs::read_to_string("/etc/passwd").map_err(io)?;
+    let passwd =
+        fs::read_to_string("/etc/passwd").map_err(|error| Error(format!("/etc/passwd can't be read: {error}")))?;
     let account = ["postgres", "nobody"].iter().find_map(|name| find_account(&passwd, name)).ok_or_else(|| {
         Error(
             "PostgreSQL refuses to run as root, and /etc/passwd has neither postgres nor nobody. Add one of them."
                 .to_owned(),
         )
     })?;
-    std::os::unix::fs::chown(directory, Some(account.uid), Some(account.gid)).map_err(io)?;
     Ok(Some(account))
+}
+
+/// Makes a directory that the account can get to and hands it over. Root's own temporary directory may be closed to others.
+fn directory_for(account: Option<Account>) -> Result<TempDir, Error> {
+    let own = env::temp_dir();
+    let place = match account {
+        None => own,
+        Some(account) => [own.clone(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")]
+            .into_iter()
+            .find(|place| can_enter(account, place))
+            .ok_or_else(|| {
+                Error(format!(
+                    "PostgreSQL runs as user {} here, who can enter none of {}, /tmp and /var/tmp. Set TMPDIR to a \
+                     directory that it can enter.",
+                    account.uid,
+                    own.display()
+                ))
+            })?,
+    };
+    let directory = tempfile::Builder::new()
+        .prefix("atelier-postgres-")
+        .tempdir_in(&place)
+        .map_err(|error| Error(format!("no temporary directory for PostgreSQL in {}: {error}", place.display())))?;
+    if let Some(Account { uid, gid }) = account {
+        std::os::unix::fs::chown(directory.path(), Some(uid), Some(gid))
+            .map_err(|error| Error(format!("the temporary directory of PostgreSQL can't be handed over: {error}")))?;
+    }
+    Ok(directory)
+}
+
+/// Says whether the account may pass through a directory and everything above it.
+fn can_enter(account: Account, directory: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    directory.ancestors().all(|part| {
+        fs::metadata(part).is_ok_and(|metadata| {
+            let right = if metadata.uid() == account.uid {
+                0o100
+            } else if metadata.gid() == account.gid {
+                0o010
+            } else {
+                0o001
+            };
+            metadata.mode() & right != 0
+        })
+    })
 }
 
 /// Reads one account of `/etc/passwd`: `name:x:uid:gid:…`.
@@ -208,6 +250,23 @@ mod tests {
         assert_eq!(find_account(passwd, "postgres"), Some(Account { uid: 101, gid: 104 }));
         assert_eq!(find_account(passwd, "post"), None);
         assert_eq!(find_account(passwd, "bad"), None);
+    }
+
+    #[test]
+    fn a_closed_directory_cannot_be_entered_by_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let outer = tempfile::tempdir().expect("a temporary directory");
+        let inner = outer.path().join("inner");
+        fs::create_dir(&inner).expect("a directory can be made");
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o755)).expect("its rights can be set");
+        let owner = fs::metadata(outer.path()).expect("it is there");
+        let owner = Account { uid: owner.uid(), gid: owner.gid() };
+        let somebody = Account { uid: owner.uid + 4_321, gid: owner.gid + 4_321 };
+        fs::set_permissions(outer.path(), fs::Permissions::from_mode(0o700)).expect("its rights can be set");
+        assert!(!can_enter(somebody, &inner));
+        fs::set_permissions(outer.path(), fs::Permissions::from_mode(0o711)).expect("its rights can be set");
+        assert_eq!(can_enter(somebody, &inner), can_enter(somebody, &env::temp_dir()));
+        assert!(!can_enter(somebody, &inner.join("missing")));
     }
 
     #[test]

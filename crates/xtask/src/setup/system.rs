@@ -66,8 +66,30 @@ pub fn install(packages: &[&str]) -> Result<()> {
             apt
         };
         process::run(apt().arg("update"))?;
-        process::run(apt().args(["install", "--no-install-recommends"]).args(packages))
+        if packages.contains(&POSTGRES.package) {
+            want_no_cluster(Path::new(CREATE_CLUSTER))?;
+        }
+        // A setting that is there before its package stays as it is.
+        process::run(
+            apt()
+                .env("UCF_FORCE_CONFFOLD", "1")
+                .args(["install", "--no-install-recommends", "--option=Dpkg::Options::=--force-confold"])
+                .args(packages),
+        )
     })
+}
+
+/// Where Debian reads whether installing PostgreSQL also starts a server.
+const CREATE_CLUSTER: &str = "/etc/postgresql-common/createcluster.conf";
+
+/// Keeps the package from starting a server of its own: the tests start theirs. A decision that is there already stays.
+fn want_no_cluster(file: &Path) -> Result<()> {
+    if file.exists() {
+        return Ok(());
+    }
+    let folder = file.parent().unwrap_or(file);
+    fs::create_dir_all(folder).map_err(Failure::file("creating", folder))?;
+    fs::write(file, "create_main_cluster = false\n").map_err(Failure::file("writing", file))
 }
 
 /// Says whether packages can be installed without asking anybody.
@@ -109,6 +131,17 @@ mod tests {
         assert_eq!(parse_ids("PRETTY_NAME=\"Debian\"\nID=debian\nVERSION_ID=\"12\"\n"), ["debian"]);
         assert_eq!(parse_ids("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"), ["linuxmint", "ubuntu", "debian"]);
         assert!(parse_ids("NAME=Something").is_empty());
+    }
+
+    #[test]
+    fn no_server_is_started_unless_somebody_has_decided_so() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let file = folder.path().join("postgresql-common/createcluster.conf");
+        want_no_cluster(&file).expect("it is written");
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "create_main_cluster = false\n");
+        fs::write(&file, "create_main_cluster = true\n").expect("a file can be written");
+        want_no_cluster(&file).expect("it is left");
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "create_main_cluster = true\n");
     }
 
     #[test]
