@@ -69,9 +69,11 @@ impl World {
     /// Calls nodes back that are on their way out, then launches what is missing, as far as it may.
     fn grow(&mut self, id: ClusterId, key: &PoolKey, aim: Aim) -> (u64, Option<Mono>, Option<Reason>) {
         let mut called_back = 0;
-        loop {
-            let Some(pool) = self.pools.get(key) else { break };
-            let Some(node) = pool.cordoned.first().copied().filter(|_| pool.live < aim.target) else { break };
+        let next = |world: &Self| {
+            let pool = world.pools.get(key).filter(|pool| pool.live < aim.target)?;
+            pool.cordoned.first().copied()
+        };
+        while let Some(node) = next(self) {
             self.call_back(node);
             called_back += 1;
         }

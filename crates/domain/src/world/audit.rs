@@ -42,7 +42,7 @@ impl World {
                 _ => {}
             }
             for node in &job.own_nodes {
-                if !self.nodes.get(node).is_some_and(|node| node.holder == Holder::Job(job.id)) {
+                if self.nodes.get(node).is_none_or(|node| node.holder != Holder::Job(job.id)) {
                     wrong.push(format!("{} calls {node} its own", job.id));
                 }
             }
@@ -163,16 +163,16 @@ impl World {
         };
         check("capacity", used(self) == used(&fresh));
         check("schedules", self.by_target == fresh.by_target);
-        let own = |world: &Self| -> Vec<(PoolKey, Vec<super::Place>, [u64; 4], Vec<NodeId>, Vec<NodeId>)> {
+        let own = |world: &Self| {
             let pools = world.pools.iter().filter(|(_, pool)| !pool.is_empty());
             pools
                 .map(|(key, pool)| {
-                    let idle = pool.idle.iter().map(|(_, node)| *node).collect();
-                    let free = pool.free.values().flatten().copied().collect();
+                    let idle: Vec<NodeId> = pool.idle.iter().map(|(_, node)| *node).collect();
+                    let free: Vec<NodeId> = pool.free.values().flatten().copied().collect();
                     let counts = [pool.live, pool.busy, pool.launching, pool.demand.nodes()];
-                    (key.clone(), pool.queue.iter().copied().collect(), counts, idle, free)
+                    (key.clone(), pool.queue.clone(), counts, idle, free)
                 })
-                .collect()
+                .collect::<Vec<_>>()
         };
         check("pools", own(self) == own(&fresh));
         check("deadlines", self.due_records() == fresh.due_records());

@@ -9,6 +9,7 @@ use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::quota::{Resource, Scope};
 use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName};
 use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
+use atelier_domain::reason::Kind;
 use atelier_domain::schedule::{Action, Cron, Timetable, Trigger};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
@@ -224,6 +225,23 @@ impl Site {
         }
     }
 
+    /// In calm weather every cluster has its minimum, or can say with numbers what it lacks.
+    fn check_min(&mut self) {
+        for cluster in self.world.clusters() {
+            let live = self.world.pool(&PoolKey::Cluster(cluster.id)).map_or(0, |pool| pool.live);
+            let why = self.world.explain_cluster(cluster.id);
+            let is_short = live < u64::from(cluster.min());
+            if is_short && why.as_ref().is_none_or(|why| why.kind() != Kind::Wait) {
+                self.wrong.push(format!("{} has {live} nodes, at least {}: {why:?}", cluster.id, cluster.min()));
+            }
+        }
+        for job in self.world.jobs().filter(|job| job.is_queued()) {
+            if self.world.explain_job(job.id).is_none() {
+                self.wrong.push(format!("{} waits and nobody knows why", job.id));
+            }
+        }
+    }
+
     /// Lets time pass until `until`, step by step.
     fn pass(&mut self, until: u64) {
         while self.wrong.is_empty() {
@@ -372,6 +390,13 @@ impl Site {
                 self.pass(self.now + late);
                 self.step(vec![Input::Report(list)]);
             }
+            (99, ..) => {
+                // Whoever lent a machine wants it back.
+                let nodes: Vec<NodeId> = self.world.nodes().map(|node| node.id).collect();
+                if let Some(node) = self.some(nodes) {
+                    self.step(vec![Input::Report(Report::NodePreempted(node))]);
+                }
+            }
             _ => self.pass(self.now + 30_000),
         }
     }
@@ -446,8 +471,12 @@ impl Site {
         }
         let clusters: Vec<(ClusterId, ScaleSettings)> =
             self.world.clusters().map(|cluster| (cluster.id, cluster.scale)).collect();
+        for (cluster, _) in &clusters {
+            self.order(Order::ResumeCluster(*cluster));
+        }
+        self.pass(self.now + 14_400_000);
+        self.check_min();
         for (cluster, scale) in clusters {
-            self.order(Order::ResumeCluster(cluster));
             self.order(Order::ScaleCluster { cluster, scale: ScaleSettings { min: 0, ..scale } });
         }
         self.audit();
