@@ -329,6 +329,7 @@ mod changes {
     use atelier_domain::history::{Event, Subject};
     use atelier_domain::name::{EmailAddress, PersonName};
     use atelier_domain::text::{Problem, and_list, counted, parse_why};
+    use atelier_engine::clock;
     use atelier_engine::live::Cut;
     use atelier_engine::store::{Error as StoreError, NewAccount};
 
@@ -438,6 +439,8 @@ mod changes {
         if verb != AccountVerb::Enable {
             // Only now: a stream that reconnects must find the session gone.
             cuts.into_iter().for_each(|cut| caller.state.live().cut(cut));
+            // When they were last here is kept, but they are not here any more.
+            caller.state.presence().flush(caller.store(), clock::now()).await;
             shut_out.iter().for_each(|id| caller.state.presence().forget(id));
         }
         let next = match ids {

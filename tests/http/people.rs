@@ -76,13 +76,16 @@ async fn disabling_shuts_out_at_once_and_enabling_lets_in_again() {
     let server = Server::set_up().await;
     let id = server.add("Mara", &[Role::DataScientist]).await;
     let mut mara = server.signed_in("mara@example.org").await;
+    mara.get("/w/perception").await.shows("1 online now");
     let mut owner = server.owner().await;
+    owner.get("/w/perception").await.shows("2 online now");
     let confirm = format!("{PEOPLE}/confirm/disable?id={id}");
     owner.get(&confirm).await.shows("Mara");
     let page = owner
         .submit(&confirm, "change_accounts", &[("verb", "disable"), ("ids[]", &id), ("why", "left the team")])
         .await;
-    page.shows("Mara was disabled and can no longer sign in").shows("Disabled");
+    page.shows("Mara was disabled and can no longer sign in").shows("Disabled").hides("never");
+    owner.get("/w/perception").await.shows("1 online now");
     assert!(mara.get("/w/perception").await.location().starts_with("/sign-in"));
     let said = mara.submit("/sign-in", "sign_in", &[("email", "mara@example.org"), ("password", PASSWORD)]).await;
     said.shows("This account is disabled. Ask Ines Okafor to enable it.");
