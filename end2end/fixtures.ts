@@ -75,7 +75,8 @@ export const test = base.extend<Options & Fixtures, WorkerFixtures>({
 
   ready: async ({ page: own, javaScriptEnabled }, use) => {
     await use(async (page = own) => {
-      if (javaScriptEnabled) await expect(page.locator('html[data-hydrated]')).toBeAttached();
+      // The script waits for a moment in which the browser is idle, which can be long in coming on a machine with other work.
+      if (javaScriptEnabled) await expect(page.locator('html[data-hydrated]')).toBeAttached({ timeout: 30_000 });
     });
   },
 
