@@ -1,6 +1,8 @@
-//! The imperative shell around [`atelier_domain`]: it owns the store, and the loop, the drivers and the agent hub will
+//! The imperative shell around [`atelier_domain`]: it owns the store and the loop, and the drivers and the agent hub will
 //! live here. It knows no HTTP and no HTML.
 
 pub mod clock;
+pub mod hands;
 pub mod live;
+pub mod run;
 pub mod store;

@@ -7,6 +7,7 @@
 //!   locked by it until the commit, so changes of two servers never interleave;
 //! - one file per noun, rows stay private, domain types go in and out.
 
+mod engine;
 mod history;
 mod installation;
 mod open;
@@ -17,6 +18,8 @@ mod sign_in_failures;
 mod sql;
 mod write;
 
+pub(crate) use engine::{BatchRow, CommandRow, Trace, json};
+pub use engine::{Keep, Known, Loaded, Previous, Replay, ReplayError};
 pub use history::{HistoryEntry, HistoryFilter};
 pub use installation::{FirstAccount, Workspace};
 pub use open::{Missing, OpenError};
@@ -71,12 +74,18 @@ pub struct Store {
     write_lock: Mutex<()>,
     reader: Readers,
     live: Live,
+    folder: Option<std::path::PathBuf>,
 }
 
 impl Store {
     /// Which database this is.
     pub const fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// The directory of the embedded database; none for a server's.
+    pub fn folder(&self) -> Option<&std::path::Path> {
+        self.folder.as_deref()
     }
 
     /// The hub that hears of every change.
@@ -87,6 +96,14 @@ impl Store {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.reader.row(sqlx::query("select 1")).await?;
+        Ok(())
+    }
+
+    /// Lets an embedded database grow to so many pages and no further, as a full disk would. For tests.
+    #[doc(hidden)]
+    pub async fn limit_pages(&self, pages: u32) -> Result<()> {
+        let _in_line = self.write_lock.lock().await;
+        sqlx::query(&format!("pragma max_page_count = {pages}")).execute(&self.writer).await?;
         Ok(())
     }
 

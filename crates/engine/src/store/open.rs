@@ -110,8 +110,9 @@ impl Store {
             source => OpenError::Migrate { source },
         })?;
         let reader = Readers::connect(kind, options).await.map_err(|source| OpenError::Connect { source })?;
-        let store =
-            Self { kind, writer, write_lock: tokio::sync::Mutex::default(), reader, live: Live::starting_at(0) };
+        let folder = folder(kind, &writer).await.map_err(|source| OpenError::Connect { source })?;
+        let write_lock = tokio::sync::Mutex::default();
+        let store = Self { kind, writer, write_lock, reader, live: Live::starting_at(0), folder };
         let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
         Ok(Self { live: Live::starting_at(revision), ..store })
     }
@@ -164,6 +165,18 @@ pub(super) async fn prepare(connection: &mut AnyConnection, kind: Kind, access: 
         connection.execute(*statement).await?;
     }
     Ok(())
+}
+
+/// Where an embedded database lies, by its own word: the address may be written in many ways.
+async fn folder(kind: Kind, writer: &AnyPool) -> sqlx::Result<Option<std::path::PathBuf>> {
+    if kind == Kind::Postgres {
+        return Ok(None);
+    }
+    let file: String = sqlx::query_scalar("select cast(file as text) from pragma_database_list where name = 'main'")
+        .fetch_one(writer)
+        .await?;
+    // One in memory has no file.
+    Ok(Path::new(&file).parent().filter(|folder| !folder.as_os_str().is_empty()).map(Path::to_owned))
 }
 
 /// Makes the file before SQLite does, so that nobody else may read it: it holds password hashes.

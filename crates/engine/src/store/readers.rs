@@ -54,6 +54,23 @@ impl Readers {
         Ok(rows)
     }
 
+    /// Runs a statement and hands out its rows one by one, for those that are too many to hold at once.
+    pub async fn each<'q>(
+        &self,
+        query: Query<'q, Any, AnyArguments<'q>>,
+        mut take: impl FnMut(&AnyRow),
+    ) -> sqlx::Result<()> {
+        use futures_util::TryStreamExt as _;
+        let mut reading = self.take().await?;
+        let mut rows = query.fetch(&mut reading.connection);
+        while let Some(row) = rows.try_next().await? {
+            take(&row);
+        }
+        drop(rows);
+        reading.done();
+        Ok(())
+    }
+
     /// Runs a statement and gives its first row, if it has one.
     pub async fn row<'q>(&self, query: Query<'q, Any, AnyArguments<'q>>) -> sqlx::Result<Option<AnyRow>> {
         let mut reading = self.take().await?;

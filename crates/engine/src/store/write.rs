@@ -25,9 +25,9 @@ pub struct WriteTx<'store> {
     pub(super) tx: Transaction<'static, Any>,
     store: &'store Store,
     _in_line: MutexGuard<'store, ()>,
-    revision: i64,
+    pub(super) revision: i64,
     ordinal: i64,
-    topics: BTreeSet<Topic>,
+    pub(super) topics: BTreeSet<Topic>,
     now: Timestamp,
 }
 
@@ -41,12 +41,43 @@ impl Store {
             .await?;
         Ok(WriteTx { tx, store: self, _in_line: in_line, revision, ordinal: 0, topics: BTreeSet::new(), now })
     }
+
+    /// Starts a change of the engine's, if nobody took a newer epoch. It is asked for with the first statement, so an
+    /// engine that was replaced finds out before it does anything.
+    pub(crate) async fn begin_fenced(&self, now: Timestamp, epoch: i64) -> Result<Option<WriteTx<'_>>> {
+        let in_line = self.write_lock.lock().await;
+        let mut tx = self.writer.begin().await?;
+        let revision: Option<i64> =
+            sqlx::query_scalar("update installation set revision = revision + 1 where epoch = $1 returning revision")
+                .bind(epoch)
+                .fetch_optional(&mut *tx)
+                .await?;
+        Ok(revision.map(|revision| WriteTx {
+            tx,
+            store: self,
+            _in_line: in_line,
+            revision,
+            ordinal: 0,
+            topics: BTreeSet::new(),
+            now,
+        }))
+    }
 }
 
 impl WriteTx<'_> {
     /// The time for which this change is made.
     pub const fn now(&self) -> Timestamp {
         self.now
+    }
+
+    /// Which database it is made in.
+    pub(super) const fn kind(&self) -> super::Kind {
+        self.store.kind
+    }
+
+    /// The revision that this change will be.
+    pub(crate) const fn revision(&self) -> i64 {
+        self.revision
     }
 
     /// Adds an event to the history, in this transaction.

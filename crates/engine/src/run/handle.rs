@@ -1,0 +1,257 @@
+//! How the rest of the server talks to the loop.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use atelier_domain::WorkspaceId;
+use atelier_domain::reason::Reason;
+use atelier_domain::text::{MAX_WHY, Problem, is_id, shortened};
+use atelier_domain::world::{Answer, Command, Input, Order, Report, World};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::status::Status;
+use crate::clock;
+use crate::store::{Author, json};
+
+/// The longest order as JSON: a timetable takes a few hundred bytes, a retry rule as well.
+const MOST_ORDER: usize = 64 << 10;
+/// The longest payload of a job: what is larger is uploaded.
+const MOST_PAYLOAD: usize = 1 << 20;
+/// The longest report as JSON: a list of a hundred thousand nodes.
+const MOST_REPORT: usize = 32 << 20;
+/// The longest name of whoever gives an order.
+const MOST_NAME: usize = 200;
+
+/// The id of a command, made by whoever gives it: the same id again gets the same answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CommandId(String);
+
+impl CommandId {
+    /// Takes 8 to 80 letters, digits and hyphens.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        if text.len() >= 8 && is_id(text) {
+            return Ok(Self(text.to_owned()));
+        }
+        let (count, start) = (text.len(), shortened(text));
+        let message = format!(
+            "The id of a command has 8 to 80 letters, digits and hyphens; this has {count} bytes and begins “{start}”."
+        );
+        Err(Problem::new("command_id", message))
+    }
+
+    /// A random one, for callers that never ask again.
+    pub fn random() -> Self {
+        Self(format!("{:032x}", rand::random::<u128>()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An order on its way in.
+#[derive(Clone, Debug)]
+pub struct NewOrder {
+    /// Its id.
+    pub id: CommandId,
+    /// What a job runs, as JSON; only with [`Order::Submit`].
+    pub payload: Option<String>,
+    /// Who gives it, for the history.
+    pub author: Author,
+    /// The order itself. Whether its giver may give it was judged before.
+    pub command: Command,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    /// It was judged and refused.
+    #[error("{}", .0.sentence())]
+    Refused(Reason),
+    /// Nobody knows whether it was carried out. The same id again gets the answer.
+    #[error("it is not known whether this was done; ask again with the same id")]
+    Uncertain,
+    /// The id belongs to another order.
+    #[error("the id was used for another order before; use a new one")]
+    IdReused,
+    /// It makes the engine stumble, and was not carried out.
+    #[error("the engine could not work this out; nothing was changed, and the log says more")]
+    Broken,
+    /// Another server has taken over.
+    #[error("another server has taken over; this one cannot change anything any more")]
+    Fenced,
+    /// The engine has stopped.
+    #[error("the engine has stopped")]
+    Stopped,
+}
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, OrderError>>;
+
+/// Something for the loop to look at.
+pub(super) enum Message {
+    Order(Box<OrderMail>),
+    Report(Box<ReportMail>),
+    Ask(Box<dyn FnOnce(&World) + Send>),
+}
+
+/// An order with all that can be worked out before its turn.
+pub(super) struct OrderMail {
+    pub id: String,
+    pub workspace: WorkspaceId,
+    pub payload: Option<String>,
+    pub author: Author,
+    pub input: Input,
+    pub json: String,
+    pub digest: String,
+    pub sent: Instant,
+    pub reply: Reply<Answer>,
+}
+
+impl OrderMail {
+    pub fn order(&self) -> Option<&Order> {
+        match &self.input {
+            Input::Command(command) => Some(&command.order),
+            Input::Report(_) => None,
+        }
+    }
+}
+
+pub(super) struct ReportMail {
+    pub input: Input,
+    pub json: String,
+    pub sent: Instant,
+    pub reply: Reply<()>,
+}
+
+/// Talks to the loop. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct EngineHandle {
+    inbox: mpsc::Sender<Message>,
+    stop: Arc<watch::Sender<bool>>,
+    status: watch::Receiver<Status>,
+}
+
+impl EngineHandle {
+    pub(super) const fn new(
+        inbox: mpsc::Sender<Message>,
+        stop: Arc<watch::Sender<bool>>,
+        status: watch::Receiver<Status>,
+    ) -> Self {
+        Self { inbox, stop, status }
+    }
+
+    /// Gives an order and waits until its answer is durable.
+    pub async fn order(&self, new: NewOrder) -> Result<Answer, OrderError> {
+        let NewOrder { id, payload, author, command } = new;
+        check(&command, payload.as_deref(), &author)
+            .map_err(|problem| OrderError::Refused(Reason::invalid(problem)))?;
+        let workspace = command.workspace.clone();
+        let input = Input::Command(command);
+        let json = json(&input);
+        if json.len() > MOST_ORDER {
+            let message = format!("An order takes at most {MOST_ORDER} bytes; this takes {}.", json.len());
+            return Err(OrderError::Refused(Reason::invalid(Problem::new("order", message))));
+        }
+        let digest = digest(&json, payload.as_deref());
+        let (reply, answer) = oneshot::channel();
+        let sent = clock::instant();
+        let mail = OrderMail { id: id.0, workspace, payload, author, input, json, digest, sent, reply };
+        self.send(Message::Order(Box::new(mail))).await?;
+        answer.await.unwrap_or(Err(OrderError::Uncertain))
+    }
+
+    /// Tells what was observed and waits until that is durable. Whoever gets an error tells it again.
+    pub async fn report(&self, report: Report) -> Result<(), OrderError> {
+        let input = Input::Report(report);
+        let json = json(&input);
+        if json.len() > MOST_REPORT {
+            let message = format!("A report takes at most {MOST_REPORT} bytes; this takes {}.", json.len());
+            return Err(OrderError::Refused(Reason::invalid(Problem::new("report", message))));
+        }
+        let (reply, answer) = oneshot::channel();
+        let mail = ReportMail { input, json, sent: clock::instant(), reply };
+        self.send(Message::Report(Box::new(mail))).await?;
+        answer.await.unwrap_or(Err(OrderError::Uncertain))
+    }
+
+    /// Looks at the World between two batches. What it tells may not be durable for an engine that is being replaced, so
+    /// this is for explaining, not for deciding.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&World) -> T + Send + 'static,
+    ) -> Result<T, OrderError> {
+        let (reply, answer) = oneshot::channel();
+        let ask = move |world: &World| {
+            // Whoever asked may have gone.
+            let _ = reply.send(question(world));
+        };
+        self.send(Message::Ask(Box::new(ask))).await?;
+        answer.await.map_err(|_| OrderError::Uncertain)
+    }
+
+    /// How the loop is doing.
+    pub fn status(&self) -> Status {
+        self.status.borrow().clone()
+    }
+
+    /// Wakes whenever [`EngineHandle::status`] changes.
+    pub fn watch(&self) -> watch::Receiver<Status> {
+        self.status.clone()
+    }
+
+    /// Ends the loop after its present batch.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    async fn send(&self, message: Message) -> Result<(), OrderError> {
+        self.inbox.send(message).await.map_err(|_| match self.status().phase {
+            super::Phase::Fenced => OrderError::Fenced,
+            _ => OrderError::Stopped,
+        })
+    }
+}
+
+/// Refuses what must not even be looked at.
+fn check(command: &Command, payload: Option<&str>, author: &Author) -> Result<(), Problem> {
+    let short = |field: &str, text: &str, most: usize| {
+        let count = text.chars().count();
+        if count <= most {
+            return Ok(());
+        }
+        Err(Problem::new(field, format!("This takes at most {most} characters and has {count}.")))
+    };
+    short("name", &command.name, MOST_NAME)?;
+    short("why", author.why.as_deref().unwrap_or_default(), MAX_WHY)?;
+    short("request", &author.request, MOST_NAME)?;
+    short("name", author.actor.name(), MOST_NAME)?;
+    if let Some(payload) = payload {
+        if !matches!(command.order, Order::Submit(_)) {
+            return Err(Problem::new("payload", "Only a job has something to run."));
+        }
+        if payload.len() > MOST_PAYLOAD {
+            let message = format!(
+                "What a job runs takes at most {MOST_PAYLOAD} bytes; this takes {}. Upload larger files.",
+                payload.len()
+            );
+            return Err(Problem::new("payload", message));
+        }
+        if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(payload) {
+            return Err(Problem::new("payload", format!("What a job runs is JSON; this is not: {error}.")));
+        }
+    }
+    Ok(())
+}
+
+/// A hash of all that an order says.
+fn digest(json: &str, payload: Option<&str>) -> String {
+    let mut hash = Sha256::new();
+    hash.update((json.len() as u64).to_le_bytes());
+    hash.update(json.as_bytes());
+    if let Some(payload) = payload {
+        hash.update(payload.as_bytes());
+    }
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

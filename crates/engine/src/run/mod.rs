@@ -1,0 +1,171 @@
+//! The loop: one task that owns the World.
+//!
+//! 1. Drain the inbox (orders, reports, what has become due) into a batch. What comes in while the batch before is being
+//!    written makes the next one, so the busier it is the more goes into one commit.
+//! 2. [`World::step`](atelier_domain::world::World::step) it, and write all that follows in one transaction, which begins by
+//!    asking whether our epoch is still the newest.
+//! 3. Only then answer, hand out the effects, tell live pages.
+//!
+//! Whatever goes wrong between 1 and 3 – a failed statement, a commit of which nobody knows how it ended, a panic in a rule
+//! – has one remedy: the World is thrown away and loaded from the store, and callers are told to ask again with the same id.
+
+mod disk;
+mod event;
+mod handle;
+mod status;
+mod time;
+mod turn;
+
+pub use disk::DiskOptions;
+pub use handle::{CommandId, EngineHandle, NewOrder, OrderError};
+pub use status::{Phase, Status};
+pub use time::{Clock, MachineClock};
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atelier_domain::time::Span;
+use atelier_domain::world::World;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use self::disk::Disk;
+use self::time::EngineTime;
+use self::turn::Loop;
+use crate::hands::Hands;
+use crate::store::{self, Keep, Store};
+
+/// What may be set about the loop.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Messages that may wait; whoever comes then waits at the door.
+    pub inbox: usize,
+    /// Inputs in one batch.
+    pub batch: usize,
+    /// How long things are kept.
+    pub keep: Keep,
+    /// How often old things are looked for.
+    pub prune_every: Duration,
+    /// How often all records are kept at once, to begin a replay with.
+    pub snapshot_every: Span,
+    /// A World with more records is not kept at once.
+    pub snapshot_most: usize,
+    /// Watching the disk of an embedded database.
+    pub disk: DiskOptions,
+    /// What becomes of commits, for tests.
+    pub commits: Option<CommitFault>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            inbox: 4_096,
+            batch: 1_024,
+            keep: Keep::default(),
+            prune_every: Duration::from_secs(60),
+            snapshot_every: Span::hours(24),
+            snapshot_most: 50_000,
+            disk: DiskOptions::default(),
+            commits: None,
+        }
+    }
+}
+
+/// Makes commits fail, for tests: asked before each one.
+#[derive(Clone)]
+pub struct CommitFault(pub Arc<dyn Fn() -> Commit + Send + Sync>);
+
+impl std::fmt::Debug for CommitFault {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("CommitFault")
+    }
+}
+
+/// What becomes of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// As it should be.
+    Works,
+    /// It never happens.
+    Fails,
+    /// It happens, and its answer gets lost.
+    IsUncertain,
+}
+
+/// Why the loop cannot be started. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another server works on the same data.
+    #[error(
+        "another Atelier server works on the data in {0}: it holds the file engine.lock there. Stop it first, or choose \
+         another directory with --data"
+    )]
+    Locked(String),
+    /// The lock file cannot be made.
+    #[error("the file {0} cannot be made: {1}")]
+    Lock(String, std::io::Error),
+    /// The store failed.
+    #[error("the engine's records could not be loaded: {0}")]
+    Store(#[from] store::Error),
+}
+
+/// The engine. See the module's page.
+#[derive(Debug)]
+pub struct Engine;
+
+impl Engine {
+    /// Takes the lock and the next epoch, loads the World and starts the loop.
+    pub async fn start(
+        store: Arc<Store>,
+        hands: impl Hands,
+        clock: impl Clock,
+        options: Options,
+    ) -> Result<(EngineHandle, JoinHandle<()>), StartError> {
+        let lock = store.folder().map(lock).transpose()?;
+        let epoch = store.take_epoch(None).await?.unwrap_or_default();
+        let loaded = store.load_engine().await?;
+        let time = EngineTime::going_on(Arc::new(clock), loaded.previous.as_ref());
+        let now = time.now();
+        let world = World::load(loaded.records, now);
+        let disk = match store.folder() {
+            Some(folder) => Some(Disk::watch(folder, options.disk.clone()).await),
+            None => None,
+        };
+        let (sender, inbox) = mpsc::channel(options.inbox.max(1));
+        let (stop, stopping) = watch::channel(false);
+        let status = watch::Sender::new(Status::starting(epoch, &world));
+        let handle = EngineHandle::new(sender, Arc::new(stop), status.subscribe());
+        let it = Loop {
+            store,
+            hands: Box::new(hands),
+            time,
+            options,
+            inbox,
+            stopping,
+            status,
+            world,
+            epoch,
+            disk,
+            _lock: lock,
+            wake: None,
+            wake_wall: None,
+            loaded: Some(now),
+            snapshot_at: loaded.snapshot_at,
+            prune_at: Duration::ZERO,
+        };
+        Ok((handle, tokio::spawn(it.run())))
+    }
+}
+
+/// Holds the lock file of a data directory. The system gives it back when the process ends, however it ends.
+fn lock(folder: &std::path::Path) -> Result<File, StartError> {
+    let path = folder.join("engine.lock");
+    let cannot = |error| StartError::Lock(path.display().to_string(), error);
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(cannot)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(StartError::Locked(folder.display().to_string())),
+        Err(std::fs::TryLockError::Error(error)) => Err(cannot(error)),
+    }
+}

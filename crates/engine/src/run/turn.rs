@@ -1,0 +1,541 @@
+//! The loop itself.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use atelier_domain::history::Event;
+use atelier_domain::reason::Reason;
+use atelier_domain::time::{Mono, Now, Timestamp};
+use atelier_domain::world::{Answer, Input, Outcome, World};
+use tokio::sync::{mpsc, watch};
+
+use super::disk::Disk;
+use super::event;
+use super::handle::{Message, OrderError, OrderMail, ReportMail};
+use super::status::{Phase, Status};
+use super::time::EngineTime;
+use super::{Commit, Options};
+use crate::clock;
+use crate::hands::Hands;
+use crate::store::{self, BatchRow, CommandRow, Store, Trace, json};
+
+/// A deadline that keeps being due must not make the loop spin.
+const SHORTEST_NAP: Duration = Duration::from_millis(10);
+/// The wall clock may jump, and a test's or a laptop's often does: it is looked at so often.
+const LONGEST_NAP: Duration = Duration::from_secs(10);
+/// The first pause after a failure; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+type Judged = Result<Answer, Reason>;
+
+/// Owns the World.
+pub(super) struct Loop {
+    pub store: Arc<Store>,
+    pub hands: Box<dyn Hands>,
+    pub time: EngineTime,
+    pub options: Options,
+    pub inbox: mpsc::Receiver<Message>,
+    pub stopping: watch::Receiver<bool>,
+    pub status: watch::Sender<Status>,
+    pub world: World,
+    pub epoch: i64,
+    pub disk: Option<Disk>,
+    /// Held as long as the loop lives.
+    pub _lock: Option<File>,
+    pub wake: Option<Mono>,
+    pub wake_wall: Option<Timestamp>,
+    /// When the World was loaded, if its first step is still to come.
+    pub loaded: Option<Now>,
+    pub snapshot_at: Option<Timestamp>,
+    pub prune_at: Duration,
+}
+
+/// Something that waits for its batch to be durable.
+enum Work {
+    Order(Box<OrderMail>),
+    Report(Box<ReportMail>),
+}
+
+impl Work {
+    fn fail(self, error: OrderError) {
+        // Whoever asked may have gone.
+        match self {
+            Self::Order(mail) => drop(mail.reply.send(Err(error))),
+            Self::Report(mail) => drop(mail.reply.send(Err(error))),
+        }
+    }
+
+    const fn sent(&self) -> Instant {
+        match self {
+            Self::Order(mail) => mail.sent,
+            Self::Report(mail) => mail.sent,
+        }
+    }
+}
+
+/// Why a batch came to nothing, or nobody knows to what.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error("a newer engine has taken over")]
+    Fenced,
+    #[error("{0}")]
+    Store(#[from] store::Error),
+    #[error("a rule panicked: {0}")]
+    Panic(String),
+    #[error("the commit failed, for a test")]
+    Test,
+}
+
+impl Trouble {
+    const fn told(&self) -> OrderError {
+        match self {
+            Self::Fenced => OrderError::Fenced,
+            Self::Store(_) | Self::Test => OrderError::Uncertain,
+            Self::Panic(_) => OrderError::Broken,
+        }
+    }
+
+    /// Whether the disk had no room.
+    fn is_full(&self) -> bool {
+        let Self::Store(store::Error::Database(sqlx::Error::Database(error))) = self else { return false };
+        // SQLITE_FULL; the others are failed writes, which some file systems say instead.
+        error.code().is_some_and(|code| matches!(code.as_ref(), "13" | "778" | "1034" | "4874"))
+    }
+}
+
+impl Loop {
+    /// Runs until told to stop, or until a newer engine has taken over.
+    pub async fn run(mut self) {
+        let end = self.turns().await;
+        tracing::info!(state = end.key(), "the engine's loop ends");
+        self.inbox.close();
+        let error = if end == Phase::Fenced { OrderError::Fenced } else { OrderError::Stopped };
+        self.status.send_modify(|status| status.phase = end);
+        self.status.borrow().measure();
+        while let Some(message) = self.inbox.recv().await {
+            refuse(message, &error);
+        }
+    }
+
+    async fn turns(&mut self) -> Phase {
+        let mut mail = Vec::with_capacity(self.options.batch);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let (mut work, now, is_load) = match self.loaded.take() {
+                // What it is and what it wants is durable; then it looks at what became due while nobody looked.
+                Some(now) => {
+                    self.hands.act(self.world.wanted());
+                    (Vec::new(), now, true)
+                }
+                None => {
+                    if !self.gather(&mut mail).await {
+                        return Phase::Stopped;
+                    }
+                    (self.sort(&mut mail), self.time.now(), false)
+                }
+            };
+            if work.is_empty() && !is_load && !self.is_due(now) {
+                self.tidy(now).await;
+                continue;
+            }
+            match self.batch(&mut work, now, is_load).await {
+                Ok(()) => pause = FIRST_PAUSE,
+                Err(trouble) => {
+                    work.into_iter().for_each(|work| work.fail(trouble.told()));
+                    if matches!(trouble, Trouble::Fenced) {
+                        return Phase::Fenced;
+                    }
+                    if let Some(end) = self.recover(&trouble, &mut pause).await {
+                        return end;
+                    }
+                }
+            }
+            self.tidy(now).await;
+        }
+    }
+
+    /// Waits for something to do. False when it is time to stop.
+    async fn gather(&mut self, mail: &mut Vec<Message>) -> bool {
+        if *self.stopping.borrow() {
+            return false;
+        }
+        let nap = self.nap();
+        let most = self.options.batch;
+        tokio::select! {
+            biased;
+            count = self.inbox.recv_many(mail, most) => {
+                if count == 0 {
+                    return false;
+                }
+            }
+            _ = self.stopping.changed() => return false,
+            () = tokio::time::sleep(nap) => return true,
+        }
+        // Those who were answered by the batch before ask again about now; let them get in.
+        tokio::task::yield_now().await;
+        while mail.len() < most
+            && let Ok(message) = self.inbox.try_recv()
+        {
+            mail.push(message);
+        }
+        true
+    }
+
+    /// Answers questions about the World at once, and gives back what needs a step.
+    fn sort(&self, mail: &mut Vec<Message>) -> Vec<Work> {
+        let mut work = Vec::with_capacity(mail.len());
+        for message in mail.drain(..) {
+            match message {
+                Message::Order(mail) => work.push(Work::Order(mail)),
+                Message::Report(mail) => work.push(Work::Report(mail)),
+                Message::Ask(ask) => {
+                    if catch_unwind(AssertUnwindSafe(|| ask(&self.world))).is_err() {
+                        tracing::error!("a question to the engine panicked");
+                    }
+                }
+            }
+        }
+        work
+    }
+
+    fn is_due(&self, now: Now) -> bool {
+        self.wake.is_some_and(|wake| wake <= now.mono) || self.wake_wall.is_some_and(|wake| wake <= now.wall)
+    }
+
+    fn nap(&self) -> Duration {
+        let now = self.time.now();
+        let millis = |span: atelier_domain::time::Span| Duration::from_millis(span.as_millis().unsigned_abs());
+        let wake = self.wake.map_or(LONGEST_NAP, |wake| millis(wake.since(now.mono)));
+        let wake_wall = self.wake_wall.map_or(LONGEST_NAP, |wake| millis(wake.since(now.wall)));
+        let prune = self.prune_at.saturating_sub(self.time.elapsed());
+        wake.min(wake_wall).min(prune).clamp(SHORTEST_NAP, LONGEST_NAP)
+    }
+
+    /// One batch: looks up, steps, writes, and only then tells. What is left in `work` after an error was not told anything.
+    async fn batch(&mut self, work: &mut Vec<Work>, now: Now, mut is_load: bool) -> Result<(), Trouble> {
+        let began = clock::instant();
+        self.refuse_for_want_of_room(work).await;
+        let store = Arc::clone(&self.store);
+        let Some(mut tx) = store.begin_fenced(now.wall, self.epoch).await? else { return Err(Trouble::Fenced) };
+
+        let asked: Vec<(&str, &str)> = work.iter().filter_map(name).collect();
+        let answered = if asked.is_empty() { HashMap::new() } else { tx.answered(&asked).await? };
+        let twins = answer_known(work, &answered);
+        if work.is_empty() && !is_load && !self.is_due(now) {
+            return Ok(());
+        }
+
+        let snapshot = self.snapshot(now, &mut is_load);
+        let events: Vec<Option<Event>> = work.iter().map(|work| self.event(work)).collect();
+        let mut texts = String::from("[");
+        let mut inputs: Vec<Input> = Vec::with_capacity(work.len());
+        for item in work.iter_mut() {
+            let (input, text) = match item {
+                Work::Order(mail) => (&mut mail.input, &mail.json),
+                Work::Report(mail) => (&mut mail.input, &mail.json),
+            };
+            if !inputs.is_empty() {
+                texts.push(',');
+            }
+            texts.push_str(text);
+            inputs.push(input.clone());
+        }
+        texts.push(']');
+        let outcome = self.step(&inputs, now)?;
+        let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
+        let (boot, uptime) = self.time.boot();
+        let row =
+            BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts, outcome: &trace.hash };
+        tx.write_batch(&trace, &row, command_rows(work, &outcome)).await?;
+        if let Some(records) = &snapshot {
+            tx.write_snapshot(now, records).await?;
+        }
+        for ((item, event), reply) in work.iter().zip(events).zip(&outcome.replies) {
+            let (Work::Order(mail), Some(event), Some(Ok(answer))) = (item, event, reply) else { continue };
+            if let Some(event) = event::done(event, answer) {
+                tx.record(&mail.workspace, &mail.author, None, &event).await?;
+            }
+        }
+        let revision = tx.revision();
+        let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());
+        if fault == Commit::Fails {
+            return Err(Trouble::Test);
+        }
+        let writing = clock::instant();
+        tx.commit().await?;
+        if fault == Commit::IsUncertain {
+            return Err(Trouble::Test);
+        }
+
+        metrics::histogram!("atelier_engine_commit_seconds").record(writing.elapsed().as_secs_f64());
+        metrics::histogram!("atelier_engine_batch_seconds").record(began.elapsed().as_secs_f64());
+        metrics::counter!("atelier_engine_batches_total").increment(1);
+        metrics::counter!("atelier_engine_inputs_total").increment(inputs.len() as u64);
+        if snapshot.is_some() {
+            self.snapshot_at = Some(now.wall);
+        }
+        self.tell(std::mem::take(work), twins, outcome, inputs.len(), revision, now);
+        Ok(())
+    }
+
+    /// Answers, acts, and says how it goes. All of it is durable now.
+    fn tell(
+        &mut self,
+        work: Vec<Work>,
+        twins: Vec<(usize, Box<OrderMail>)>,
+        mut outcome: Outcome,
+        inputs: usize,
+        revision: i64,
+        now: Now,
+    ) {
+        let lag = work.iter().map(Work::sent).min().map_or(Duration::ZERO, |sent| sent.elapsed());
+        (self.wake, self.wake_wall) = (outcome.wake, outcome.wake_wall);
+        self.status.send_modify(|status| {
+            status.phase = Phase::Running;
+            status.epoch = self.epoch;
+            status.revision = revision;
+            status.batches += 1;
+            status.inputs += inputs as u64;
+            status.committed_at = Some(now.wall);
+            status.counts = self.world.counts();
+            status.is_paused = self.world.state().pause.is_some();
+            status.is_disk_low = self.disk.as_ref().is_some_and(Disk::is_low);
+            status.lag = lag;
+        });
+        for (index, mail) in twins {
+            let judged = outcome.replies.get(index).and_then(Clone::clone);
+            let told = judged.map_or(Err(OrderError::Uncertain), |judged| judged.map_err(OrderError::Refused));
+            let _ = mail.reply.send(told);
+        }
+        for (item, reply) in work.into_iter().zip(std::mem::take(&mut outcome.replies)) {
+            // Whoever asked may have gone.
+            match (item, reply) {
+                (Work::Order(mail), Some(judged)) => drop(mail.reply.send(judged.map_err(OrderError::Refused))),
+                (Work::Order(mail), None) => drop(mail.reply.send(Err(OrderError::Uncertain))),
+                (Work::Report(mail), _) => drop(mail.reply.send(Ok(()))),
+            }
+        }
+        if !outcome.effects.is_empty() {
+            metrics::counter!("atelier_engine_effects_total").increment(outcome.effects.len() as u64);
+            self.hands.act(std::mem::take(&mut outcome.effects));
+        }
+    }
+
+    fn step(&mut self, inputs: &[Input], now: Now) -> Result<Outcome, Trouble> {
+        catch_unwind(AssertUnwindSafe(|| self.world.step(inputs, now))).map_err(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Trouble::Panic(text.unwrap_or_default())
+        })
+    }
+
+    fn event(&self, work: &Work) -> Option<Event> {
+        match work {
+            Work::Order(mail) => mail.order().and_then(|order| event::event(&self.world, order)),
+            Work::Report(_) => None,
+        }
+    }
+
+    /// All records as JSON when it is time for that. The World is then made of them anew, as a replay will make it.
+    fn snapshot(&mut self, now: Now, is_load: &mut bool) -> Option<String> {
+        let is_due = self.snapshot_at.is_none_or(|at| now.wall.since(at) >= self.options.snapshot_every);
+        let size: usize = self.world.counts().iter().map(|(_, count)| count).sum();
+        if !is_due || size > self.options.snapshot_most {
+            return None;
+        }
+        let records = self.world.records();
+        let text = json(&records);
+        if !*is_load {
+            self.world = World::load(records, now);
+            *is_load = true;
+        }
+        Some(text)
+    }
+
+    /// On a full disk only what frees something is taken. The refusal is not stored: there will be room again.
+    async fn refuse_for_want_of_room(&mut self, work: &mut Vec<Work>) {
+        let Some(disk) = &mut self.disk else { return };
+        disk.look().await;
+        if !disk.is_low() {
+            return;
+        }
+        let (free, floor) = disk.numbers();
+        let (refused, kept): (Vec<Work>, Vec<Work>) = std::mem::take(work).into_iter().partition(|work| match work {
+            Work::Order(mail) => mail.order().is_some_and(|order| !order.frees()),
+            Work::Report(_) => false,
+        });
+        *work = kept;
+        for work in refused {
+            work.fail(OrderError::Refused(Reason::DiskFull { free, floor }));
+        }
+        self.status.send_if_modified(|status| !std::mem::replace(&mut status.is_disk_low, true));
+    }
+
+    /// Throws the World away and loads it again, for as long as it takes. Gives the end, if there is one.
+    async fn recover(&mut self, trouble: &Trouble, pause: &mut Duration) -> Option<Phase> {
+        tracing::error!(%trouble, "a batch failed; the engine loads its records again");
+        metrics::counter!("atelier_engine_reloads_total").increment(1);
+        if trouble.is_full()
+            && let Some(disk) = &mut self.disk
+        {
+            disk.is_full();
+        }
+        let mut why = trouble.to_string();
+        loop {
+            self.status.send_modify(|status| {
+                status.phase = Phase::Recovering { why: why.clone() };
+                status.reloads += 1;
+            });
+            // Not at once: what fails always would fail again and again.
+            if let Some(end) = self.wait_out(*pause).await {
+                return Some(end);
+            }
+            *pause = (*pause * 2).min(LONGEST_PAUSE);
+            match self.reload().await {
+                Ok(true) => return None,
+                Ok(false) => return Some(Phase::Fenced),
+                Err(error) => {
+                    tracing::error!(%error, "the engine's records cannot be loaded; it tries again");
+                    why = error.to_string();
+                }
+            }
+        }
+    }
+
+    /// Sits a pause out. Whoever comes meanwhile is told at once rather than kept waiting for a store that may be gone.
+    async fn wait_out(&mut self, pause: Duration) -> Option<Phase> {
+        let over = tokio::time::sleep(pause);
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                () = &mut over => return None,
+                _ = self.stopping.changed() => return Some(Phase::Stopped),
+                message = self.inbox.recv() => match message {
+                    Some(message) => refuse(message, &OrderError::Uncertain),
+                    None => return Some(Phase::Stopped),
+                },
+            }
+        }
+    }
+
+    /// Takes a new epoch, which waits for a commit of ours that may still be going on; false if somebody else was quicker.
+    async fn reload(&mut self) -> store::Result<bool> {
+        let Some(epoch) = self.store.take_epoch(Some(self.epoch)).await? else { return Ok(false) };
+        self.epoch = epoch;
+        let loaded = self.store.load_engine().await?;
+        let now = self.time.now();
+        self.world = World::load(loaded.records, now);
+        self.snapshot_at = loaded.snapshot_at;
+        self.loaded = Some(now);
+        Ok(true)
+    }
+
+    /// What can wait until nothing else does: numbers for the metrics, and what has been kept long enough.
+    async fn tidy(&mut self, now: Now) {
+        let at = self.time.elapsed();
+        if at < self.prune_at {
+            return;
+        }
+        self.status.borrow().measure();
+        let pause = match self.store.prune_engine(self.options.keep, now.wall).await {
+            Ok(true) => Duration::from_millis(200),
+            Ok(false) => self.options.prune_every,
+            Err(error) => {
+                tracing::warn!(%error, "what was kept long enough could not be dropped; the next minute tries again");
+                self.options.prune_every
+            }
+        };
+        self.prune_at = at + pause;
+    }
+}
+
+fn refuse(message: Message, error: &OrderError) {
+    match message {
+        Message::Order(mail) => Work::Order(mail).fail(error.clone()),
+        Message::Report(mail) => Work::Report(mail).fail(error.clone()),
+        // Its asker hears that it was dropped.
+        Message::Ask(_) => {}
+    }
+}
+
+fn name(work: &Work) -> Option<(&str, &str)> {
+    match work {
+        Work::Order(mail) => Some((mail.workspace.as_str(), mail.id.as_str())),
+        Work::Report(_) => None,
+    }
+}
+
+/// Answers what was answered before, and takes out what comes twice in this batch: those get the answer of the first, whose
+/// place is given with them.
+fn answer_known(work: &mut Vec<Work>, known: &HashMap<(String, String), store::Known>) -> Vec<(usize, Box<OrderMail>)> {
+    let mut twins = Vec::new();
+    let mut fresh: Vec<Work> = Vec::with_capacity(work.len());
+    let mut seen: HashMap<(atelier_domain::WorkspaceId, String), (usize, String)> = HashMap::with_capacity(work.len());
+    for item in work.drain(..) {
+        let mail = match item {
+            Work::Order(mail) => mail,
+            report @ Work::Report(_) => {
+                fresh.push(report);
+                continue;
+            }
+        };
+        let is_known =
+            if known.is_empty() { None } else { known.get(&(mail.workspace.as_str().to_owned(), mail.id.clone())) };
+        if let Some(known) = is_known {
+            let told = if known.digest == mail.digest { stored(&known.answer) } else { Err(OrderError::IdReused) };
+            let _ = mail.reply.send(told);
+            continue;
+        }
+        match seen.entry((mail.workspace.clone(), mail.id.clone())) {
+            std::collections::hash_map::Entry::Occupied(first) => {
+                let (index, digest) = first.get();
+                if *digest == mail.digest {
+                    twins.push((*index, mail));
+                } else {
+                    let _ = mail.reply.send(Err(OrderError::IdReused));
+                }
+            }
+            std::collections::hash_map::Entry::Vacant(place) => {
+                place.insert((fresh.len(), mail.digest.clone()));
+                fresh.push(Work::Order(mail));
+            }
+        }
+    }
+    *work = fresh;
+    twins
+}
+
+/// An answer as it was stored.
+fn stored(answer: &str) -> Result<Answer, OrderError> {
+    match serde_json::from_str::<Judged>(answer) {
+        Ok(judged) => judged.map_err(OrderError::Refused),
+        Err(error) => {
+            tracing::error!(%error, "an answer that was stored cannot be read");
+            Err(OrderError::Broken)
+        }
+    }
+}
+
+fn command_rows<'a>(work: &'a [Work], outcome: &Outcome) -> Vec<CommandRow<'a>> {
+    let answered = work.iter().zip(&outcome.replies).filter_map(|(work, reply)| match (work, reply) {
+        (Work::Order(mail), Some(judged)) => Some((mail, judged)),
+        _ => None,
+    });
+    answered
+        .map(|(mail, judged)| CommandRow {
+            workspace: mail.workspace.as_str(),
+            id: &mail.id,
+            digest: &mail.digest,
+            answer: json(judged),
+            payload: match (judged, &mail.payload) {
+                (Ok(Answer::Job(job)), Some(payload)) => Some((job.0, payload.as_str())),
+                _ => None,
+            },
+        })
+        .collect()
+}
