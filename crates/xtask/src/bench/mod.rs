@@ -1,8 +1,10 @@
-//! `cargo xtask bench web`: the figures that the portal promises, measured on the release binary.
+//! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
+//! the core and the durable loop.
 //!
 //! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
 //! a load from threads of this process, so that both share the processors. Counts and times are bounded.
 
+mod engine;
 mod first_load;
 mod http;
 mod load;
@@ -33,6 +35,21 @@ use crate::{
 pub enum Bench {
     /// The portal: memory, start, pages, sign-ins, first load
     Web(Options),
+    /// The engine: decisions a second, durable submissions, loading, schedules, crashes
+    Engine(EngineOptions),
+}
+
+#[derive(Debug, Args)]
+pub struct EngineOptions {
+    /// How long the durable loop is under load
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=300))]
+    seconds: u32,
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Leave the crash test out, which takes some minutes
+    #[arg(long)]
+    no_crashes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -69,24 +86,37 @@ const PEOPLE_PAGE: &str = "/w/studio/admin/people";
 const SIGN_IN_PAGE: &str = "/sign-in";
 
 pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
-    let Bench::Web(options) = bench;
+    let mut report = Report::default();
+    report.note(machine()?);
+    let has_json = match bench {
+        Bench::Web(options) => {
+            bench_web(workspace, options, &mut report)?;
+            options.json
+        }
+        Bench::Engine(options) => {
+            engine::measure(workspace, options.seconds, !options.no_crashes, &mut report)?;
+            options.json
+        }
+    };
+    if has_json {
+        println!("{:#}", report.json());
+    } else {
+        println!("\n{}", report.table());
+    }
+    Ok(())
+}
+
+fn bench_web(workspace: &Workspace, options: &Options, report: &mut Report) -> Result<()> {
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
         None => server::build_with_site(workspace, Profile::Release)?,
     };
     let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
-    let mut report = Report::default();
-    report.note(machine()?);
     let lasting = Duration::from_secs(options.seconds.into());
     let studio = Studio::new(binary, folder.path())?;
-    let rates = web(&studio, lasting, &mut report)?;
+    let rates = web(&studio, lasting, report)?;
     if options.peer {
-        peer::compare(folder.path(), PEOPLE, CONNECTIONS, lasting, &rates, &mut report)?;
-    }
-    if options.json {
-        println!("{:#}", report.json());
-    } else {
-        println!("\n{}", report.table());
+        peer::compare(folder.path(), PEOPLE, CONNECTIONS, lasting, &rates, report)?;
     }
     Ok(())
 }
