@@ -94,13 +94,13 @@ create index schedules_by_target on schedules (target_kind, target_id, id);
 
 -- Commands that were answered: the same id again gets the same answer. Dropped after a set time.
 create table commands (
-    workspace_id  text   not null,
     id            text   not null,                          -- made by whoever gave the command
+    workspace_id  text   not null,
     at            bigint not null,
     revision      bigint not null,
     digest        text   not null,                          -- of the order: an id belongs to one order alone
     answer        text   not null,                          -- JSON
-    primary key (workspace_id, id)
+    primary key (id, workspace_id)                          -- looked up by id, many at once
 );
 create index commands_by_time on commands (at);
 

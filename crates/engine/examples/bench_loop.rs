@@ -30,12 +30,12 @@ async fn main() {
     .expect("a folder");
 
     let it = start(&folder.path().join("many.db")).await;
-    let pool = it.furnish(0).await;
+    let pool = it.furnish(1).await;
     many(&it, pool, seconds, callers).await;
     it.stop().await;
 
     let it = start(&folder.path().join("lone.db")).await;
-    let pool = it.furnish(0).await;
+    let pool = it.furnish(1).await;
     lone(&it, pool).await;
     it.stop().await;
 

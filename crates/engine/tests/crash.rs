@@ -107,10 +107,8 @@ impl Heard {
     fn hear(&mut self, line: &str) {
         let mut words = line.splitn(3, ' ');
         match (words.next(), words.next(), words.next()) {
-            (Some("SENT"), Some(id), None) => {
-                if !self.acknowledged.contains_key(id) {
-                    self.open.insert(id.to_owned());
-                }
+            (Some("SENT"), Some(id), None) if !self.acknowledged.contains_key(id) => {
+                self.open.insert(id.to_owned());
             }
             (Some("ACK"), Some(id), Some(answer)) => {
                 self.open.remove(id);

@@ -6,6 +6,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Tells how many bytes are free where a directory lies.
+pub type FreeSpace = Arc<dyn Fn(&Path) -> io::Result<u64> + Send + Sync>;
+
 /// What may be set about the disk.
 #[derive(Clone)]
 pub struct DiskOptions {
@@ -14,7 +17,7 @@ pub struct DiskOptions {
     /// With less free space than this the disk counts as full.
     pub floor: u64,
     /// Tells the free space where the database lies.
-    pub free: Arc<dyn Fn(&Path) -> io::Result<u64> + Send + Sync>,
+    pub free: FreeSpace,
 }
 
 impl std::fmt::Debug for DiskOptions {

@@ -201,6 +201,16 @@ impl EngineHandle {
         self.status.clone()
     }
 
+    /// Waits until the loop has made its first batch, or has ended before that.
+    pub async fn started(&self) -> Status {
+        let mut status = self.status.clone();
+        match status.wait_for(|status| status.phase != super::Phase::Starting).await {
+            Ok(status) => status.clone(),
+            // The loop is gone; its last words are still there.
+            Err(_) => self.status(),
+        }
+    }
+
     /// Ends the loop after its present batch.
     pub fn stop(&self) {
         self.stop.send_replace(true);

@@ -16,7 +16,7 @@ mod status;
 mod time;
 mod turn;
 
-pub use disk::DiskOptions;
+pub use disk::{DiskOptions, FreeSpace};
 pub use handle::{CommandId, EngineHandle, NewOrder, OrderError};
 pub use status::{Phase, Status};
 pub use time::{Clock, MachineClock};
@@ -153,6 +153,7 @@ impl Engine {
             loaded: Some(now),
             snapshot_at: loaded.snapshot_at,
             prune_at: Duration::ZERO,
+            careful: 0,
         };
         Ok((handle, tokio::spawn(it.run())))
     }

@@ -91,8 +91,8 @@ impl Status {
         }
     }
 
-    /// Tells the metrics.
-    pub(super) fn measure(&self) {
+    /// Tells the metrics; to be called when somebody is about to look at them.
+    pub fn measure(&self) {
         for (what, count) in self.counts {
             metrics::gauge!("atelier_engine_things", "kind" => what).set(count as f64);
         }

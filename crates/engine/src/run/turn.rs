@@ -31,6 +31,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest such pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// So many batches after a failure have one input each: one that always fails then fails alone.
+const CAREFUL: u32 = 32;
+
 type Judged = Result<Answer, Reason>;
 
 /// Owns the World.
@@ -53,6 +56,21 @@ pub(super) struct Loop {
     pub loaded: Option<Now>,
     pub snapshot_at: Option<Timestamp>,
     pub prune_at: Duration,
+    /// How many batches still have one input each.
+    pub careful: u32,
+}
+
+impl Drop for Loop {
+    /// However it ends, nobody is told that it runs.
+    fn drop(&mut self) {
+        self.status.send_if_modified(|status| {
+            let is_over = matches!(status.phase, Phase::Fenced | Phase::Stopped);
+            if !is_over {
+                status.phase = Phase::Stopped;
+            }
+            !is_over
+        });
+    }
 }
 
 /// Something that waits for its batch to be durable.
@@ -92,11 +110,12 @@ enum Trouble {
 }
 
 impl Trouble {
-    const fn told(&self) -> OrderError {
+    /// What those hear who were in the batch. One that makes a rule panic is known only when it comes alone.
+    const fn told(&self, together: usize) -> OrderError {
         match self {
             Self::Fenced => OrderError::Fenced,
-            Self::Store(_) | Self::Test => OrderError::Uncertain,
-            Self::Panic(_) => OrderError::Broken,
+            Self::Panic(_) if together == 1 => OrderError::Broken,
+            Self::Store(_) | Self::Test | Self::Panic(_) => OrderError::Uncertain,
         }
     }
 
@@ -116,7 +135,6 @@ impl Loop {
         self.inbox.close();
         let error = if end == Phase::Fenced { OrderError::Fenced } else { OrderError::Stopped };
         self.status.send_modify(|status| status.phase = end);
-        self.status.borrow().measure();
         while let Some(message) = self.inbox.recv().await {
             refuse(message, &error);
         }
@@ -144,9 +162,17 @@ impl Loop {
                 continue;
             }
             match self.batch(&mut work, now, is_load).await {
-                Ok(()) => pause = FIRST_PAUSE,
+                Ok(()) => {
+                    // The first step after a load says little about what made the one before fail.
+                    if !is_load {
+                        pause = FIRST_PAUSE;
+                        self.careful = self.careful.saturating_sub(1);
+                    }
+                }
                 Err(trouble) => {
-                    work.into_iter().for_each(|work| work.fail(trouble.told()));
+                    let told = trouble.told(work.len());
+                    work.into_iter().for_each(|work| work.fail(told.clone()));
+                    self.careful = CAREFUL;
                     if matches!(trouble, Trouble::Fenced) {
                         return Phase::Fenced;
                     }
@@ -165,7 +191,7 @@ impl Loop {
             return false;
         }
         let nap = self.nap();
-        let most = self.options.batch;
+        let most = if self.careful > 0 { 1 } else { self.options.batch };
         tokio::select! {
             biased;
             count = self.inbox.recv_many(mail, most) => {
@@ -219,7 +245,11 @@ impl Loop {
     /// One batch: looks up, steps, writes, and only then tells. What is left in `work` after an error was not told anything.
     async fn batch(&mut self, work: &mut Vec<Work>, now: Now, mut is_load: bool) -> Result<(), Trouble> {
         let began = clock::instant();
+        let had_work = !work.is_empty();
         self.refuse_for_want_of_room(work).await;
+        if had_work && work.is_empty() && !is_load && !self.is_due(now) {
+            return Ok(());
+        }
         let store = Arc::clone(&self.store);
         let Some(mut tx) = store.begin_fenced(now.wall, self.epoch).await? else { return Err(Trouble::Fenced) };
 
@@ -435,13 +465,12 @@ impl Loop {
         Ok(true)
     }
 
-    /// What can wait until nothing else does: numbers for the metrics, and what has been kept long enough.
+    /// What can wait until nothing else does: dropping what has been kept long enough.
     async fn tidy(&mut self, now: Now) {
         let at = self.time.elapsed();
         if at < self.prune_at {
             return;
         }
-        self.status.borrow().measure();
         let pause = match self.store.prune_engine(self.options.keep, now.wall).await {
             Ok(true) => Duration::from_millis(200),
             Ok(false) => self.options.prune_every,

@@ -39,7 +39,7 @@ impl Store {
                 keep.batches,
             ),
             (
-                "delete from commands where (workspace_id, id) in (select workspace_id, id from commands where at < $1 \
+                "delete from commands where (id, workspace_id) in (select id, workspace_id from commands where at < $1 \
                  order by at limit $2)",
                 keep.commands,
             ),
