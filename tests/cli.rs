@@ -248,6 +248,23 @@ fn a_fresh_server_prints_its_set_up_code_and_sigterm_ends_it_cleanly() {
 }
 
 #[test]
+fn a_second_server_on_the_same_data_is_refused_in_words() {
+    let folder = folder();
+    let first = Running::start(folder.path(), &[]);
+    first.wait_ready();
+    let output = atelier()
+        .args(["serve", "--listen", &format!("127.0.0.1:{}", free_port()), "--data"])
+        .arg(folder.path())
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another Atelier server") && stderr(&output).contains("engine.lock"));
+    first.wait_ready();
+    let (code, log) = first.stop();
+    assert_eq!(code, 0, "{log}");
+}
+
+#[test]
 fn sigterm_ends_idle_connections_and_the_account_stays() {
     let folder = folder();
     let server = Running::start(folder.path(), &[]);

@@ -16,12 +16,21 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The process can work: its database answers.
+/// The process can work: its database answers and its engine runs.
 pub async fn readyz(State(state): State<AppState>) -> Response {
     match state.store().ping().await {
         Ok(()) => {
-            let body = serde_json::json!({ "ready": true, "store": "ok" });
-            axum::Json(body).into_response()
+            let engine = state.engine().status();
+            let complaint = engine.phase.complaint();
+            let body = serde_json::json!({
+                "ready": complaint.is_none(),
+                "store": "ok",
+                "engine": complaint.unwrap_or("ok"),
+                "paused": engine.is_paused,
+                "disk_low": engine.is_disk_low,
+            });
+            let status = if complaint.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            (status, axum::Json(body)).into_response()
         }
         Err(error) => {
             tracing::error!(%error, "not ready: the database does not answer");
@@ -55,6 +64,7 @@ pub async fn metrics(
         let text = "Metrics are for the bearer of the token set with --metrics-token; without one, only for this machine itself.\n";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
+    state.engine().status().measure();
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics_text()).into_response()
 }
 

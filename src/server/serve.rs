@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_engine::clock;
+use atelier_engine::hands::Drivers;
 use atelier_engine::live::Cut;
+use atelier_engine::run::{Engine, MachineClock, Options};
 use atelier_engine::store::{Missing, Store};
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
@@ -37,7 +39,11 @@ pub async fn run(config: Config) -> Result<(), String> {
         .install_recorder()
         .map_err(|error| error.to_string())?;
     let passwords = Passwords::new().map_err(|error| error.to_string())?;
-    let state = AppState::new(config, store, passwords, metrics).await.map_err(|error| error.to_string())?;
+    let hands = Drivers::default();
+    let (engine, engine_task) = Engine::start(Arc::clone(&store), hands, MachineClock::new(), Options::default())
+        .await
+        .map_err(|error| error.to_string())?;
+    let state = AppState::new(config, store, engine, passwords, metrics).await.map_err(|error| error.to_string())?;
     first_owner::prepare(&state).await?;
     let service = router::build(&state).into_make_service_with_connect_info::<SocketAddr>();
     let service = Limited::new(service, state.config().max_connections);
@@ -65,6 +71,10 @@ pub async fn run(config: Config) -> Result<(), String> {
         }
     };
     chores.abort();
+    state.engine().stop();
+    if tokio::time::timeout(GRACE, engine_task).await.is_err() {
+        tracing::warn!("the engine did not end its batch in time; the next start finds out what became of it");
+    }
     state.presence().flush(state.store(), clock::now()).await;
     // A database that does not answer must not keep us from ending.
     if tokio::time::timeout(Duration::from_secs(5), state.store().close()).await.is_err() {

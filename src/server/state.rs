@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use atelier_domain::SessionKey;
 use atelier_engine::live::Live;
+use atelier_engine::run::EngineHandle;
 use atelier_engine::store::{self, Store, Workspace};
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
@@ -25,6 +26,7 @@ pub struct AppState {
 struct Inner {
     config: Config,
     store: Arc<Store>,
+    engine: EngineHandle,
     passwords: Passwords,
     presence: Arc<Presence>,
     flashes: Flashes,
@@ -40,6 +42,7 @@ impl AppState {
     pub async fn new(
         config: Config,
         store: Arc<Store>,
+        engine: EngineHandle,
         passwords: Passwords,
         metrics: metrics_exporter_prometheus::PrometheusHandle,
     ) -> store::Result<Self> {
@@ -53,6 +56,7 @@ impl AppState {
         let inner = Inner {
             config,
             store,
+            engine,
             passwords,
             presence: Arc::default(),
             flashes: Flashes::default(),
@@ -73,6 +77,11 @@ impl AppState {
     /// The store.
     pub fn store(&self) -> &Arc<Store> {
         &self.inner.store
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &EngineHandle {
+        &self.inner.engine
     }
 
     /// The hub of live changes.

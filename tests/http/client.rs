@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use atelier::server::config::{Config, Layers};
 use atelier::server::passwords::Passwords;
@@ -12,6 +12,8 @@ use atelier_domain::access::Role;
 use atelier_domain::account::Theme;
 use atelier_domain::history::Actor;
 use atelier_engine::clock;
+use atelier_engine::hands::Drivers;
+use atelier_engine::run::{DiskOptions, Engine, MachineClock, Options};
 use atelier_engine::store::{Author, FirstAccount, Missing, NewAccount, Store};
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -30,6 +32,13 @@ pub struct Server {
     _folder: tempfile::TempDir,
 }
 
+/// One recorder for all servers of this process, as the process can have only one.
+fn metrics_handle() -> metrics_exporter_prometheus::PrometheusHandle {
+    static HANDLE: OnceLock<metrics_exporter_prometheus::PrometheusHandle> = OnceLock::new();
+    let install = || metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder().expect("the first");
+    HANDLE.get_or_init(install).clone()
+}
+
 impl Server {
     /// A server without accounts.
     pub async fn fresh() -> Self {
@@ -46,8 +55,14 @@ impl Server {
             Arc::new(Store::open_sqlite(&folder.path().join("atelier.db"), Missing::Make).await.expect("opens"));
         let passwords = Passwords::new().expect("hashes");
         let hash = passwords.hash(PASSWORD.to_owned().into()).await.expect("hashes");
-        let metrics = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder().handle();
-        let state = AppState::new(config, store, passwords, metrics).await.expect("starts");
+        let metrics = metrics_handle();
+        // A small ballast: there are many servers at once.
+        let disk = DiskOptions { ballast: 1 << 16, ..DiskOptions::default() };
+        let options = Options { disk, ..Options::default() };
+        let (engine, _ends_with_its_handles) =
+            Engine::start(Arc::clone(&store), Drivers::default(), MachineClock::new(), options).await.expect("starts");
+        engine.started().await;
+        let state = AppState::new(config, store, engine, passwords, metrics).await.expect("starts");
         let router = router::build(&state);
         Self { state, router, hash, _folder: folder }
     }

@@ -1,3 +1,4 @@
+use atelier_engine::run::Phase;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 
@@ -8,11 +9,34 @@ async fn health_and_readiness_answer_without_a_session() {
     let server = Server::fresh().await;
     let mut browser = server.browser();
     assert_eq!(browser.get("/healthz").await.text, "ok\n");
-    browser.get("/readyz").await.shows("\"ready\":true");
+    browser.get("/readyz").await.shows("\"ready\":true").shows("\"engine\":\"ok\"");
     server.state.store().close().await;
     let page = browser.get("/readyz").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
     page.shows("the database does not answer");
+}
+
+#[tokio::test]
+async fn a_server_whose_engine_has_ended_is_not_ready_and_says_why() {
+    let server = Server::fresh().await;
+    server.state.engine().stop();
+    let mut watch = server.state.engine().watch();
+    watch.wait_for(|status| status.phase == Phase::Stopped).await.expect("ends");
+    let page = server.browser().get("/readyz").await;
+    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+    page.shows("\"ready\":false").shows("the engine has stopped");
+}
+
+#[tokio::test]
+async fn metrics_show_the_engine() {
+    let server = Server::fresh().await;
+    let mut local = server.browser();
+    local.address = [127, 0, 0, 1].into();
+    let page = local.get("/metrics").await;
+    for line in ["atelier_engine_running 1", "atelier_engine_epoch 1", "atelier_engine_things{kind=\"jobs\"} 0"] {
+        page.shows(line);
+    }
+    page.shows("atelier_engine_batches_total").shows("atelier_engine_commit_seconds");
 }
 
 #[tokio::test]
