@@ -284,6 +284,23 @@ on_both! {
         it.stop().await;
     }
 
+    async fn what_spoils_a_batch_spoils_no_other(place: Place) {
+        let it = started(&place, Manner::Idle).await;
+        let pool = it.furnish(4).await;
+        let mut command = it.command(cluster("stranger", 1));
+        command.workspace = atelier_domain::WorkspaceId::new("ws-of-nobody");
+        let stranger = NewOrder { id: CommandId::random(), payload: None, author: author(), command };
+        let (refused, taken) = tokio::join!(it.handle.order(stranger), it.give("submit-0001", submit(pool)));
+        assert_eq!(refused, Err(OrderError::Refused(Reason::NotFound { what: "workspace".into() })));
+        taken.expect("queued");
+        // A question that panics harms only its asker.
+        let panics = it.handle.ask(|_: &World| -> u8 { panic!("on purpose") }).await;
+        assert_eq!(panics, Err(OrderError::Uncertain));
+        it.give("submit-0002", submit(pool)).await.expect("queued");
+        assert_eq!(it.handle.status().reloads, 0);
+        it.stop().await;
+    }
+
     async fn what_is_old_is_dropped_and_the_newest_stays(place: Place) {
         let it = started(&place, Manner::Idle).await;
         let pool = it.furnish(1).await;
@@ -307,6 +324,31 @@ on_both! {
         assert_eq!(count(&place, "select count(*) from snapshots").await, 1);
         assert_eq!(count(&place, "select count(*) from jobs").await, 10);
     }
+}
+
+/// The connection is cut while a batch is on its way, as a network or a restarted database would.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_is_mended_on_postgres() {
+    let place = Place::new(Kind::Postgres);
+    let it = started(&place, Manner::Idle).await;
+    let pool = it.furnish(4).await;
+    let raw = AnyPool::connect(&place.address).await.expect("connects");
+    for round in 0..5 {
+        let cut = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
+            where datname = current_database() and pid <> pg_backend_pid()";
+        sqlx::query(cut).execute(&raw).await.expect("cuts");
+        for number in 0..10 {
+            let id = format!("submit-{round}-{number}");
+            while let Err(error) = it.give(&id, submit(pool)).await {
+                assert_eq!(error, OrderError::Uncertain);
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    }
+    assert!(it.handle.status().reloads > 0);
+    assert_eq!(it.handle.ask(|world| (world.jobs().count(), world.audit())).await, Ok((50, vec![])));
+    raw.close().await;
+    it.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

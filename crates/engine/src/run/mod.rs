@@ -21,6 +21,7 @@ pub use handle::{CommandId, EngineHandle, NewOrder, OrderError};
 pub use status::{Phase, Status};
 pub use time::{Clock, MachineClock};
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,6 +155,7 @@ impl Engine {
             snapshot_at: loaded.snapshot_at,
             prune_at: Duration::ZERO,
             careful: 0,
+            workspaces: HashSet::new(),
         };
         Ok((handle, tokio::spawn(it.run())))
     }

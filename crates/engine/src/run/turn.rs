@@ -1,11 +1,12 @@
 //! The loop itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use atelier_domain::WorkspaceId;
 use atelier_domain::history::Event;
 use atelier_domain::reason::Reason;
 use atelier_domain::time::{Mono, Now, Timestamp};
@@ -20,7 +21,7 @@ use super::time::EngineTime;
 use super::{Commit, Options};
 use crate::clock;
 use crate::hands::Hands;
-use crate::store::{self, BatchRow, CommandRow, Store, Trace, json};
+use crate::store::{self, Answered, BatchRow, CommandRow, Store, Trace, WriteTx, json};
 
 /// A deadline that keeps being due must not make the loop spin.
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
@@ -58,6 +59,8 @@ pub(super) struct Loop {
     pub prune_at: Duration,
     /// How many batches still have one input each.
     pub careful: u32,
+    /// Workspaces that were seen to exist; none is ever removed.
+    pub workspaces: HashSet<WorkspaceId>,
 }
 
 impl Drop for Loop {
@@ -251,10 +254,11 @@ impl Loop {
             return Ok(());
         }
         let store = Arc::clone(&self.store);
-        let Some(mut tx) = store.begin_fenced(now.wall, self.epoch).await? else { return Err(Trouble::Fenced) };
-
-        let asked: Vec<(&str, &str)> = work.iter().filter_map(name).collect();
-        let answered = if asked.is_empty() { HashMap::new() } else { tx.answered(&asked).await? };
+        let asked: Vec<&str> = work.iter().filter_map(id).collect();
+        let Some((mut tx, answered)) = store.begin_batch(now.wall, self.epoch, &asked).await? else {
+            return Err(Trouble::Fenced);
+        };
+        self.refuse_strangers(&mut tx, work).await?;
         let twins = answer_known(work, &answered);
         if work.is_empty() && !is_load && !self.is_due(now) {
             return Ok(());
@@ -279,12 +283,8 @@ impl Loop {
         let outcome = self.step(&inputs, now)?;
         let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
         let (boot, uptime) = self.time.boot();
-        let row =
-            BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts, outcome: &trace.hash };
-        tx.write_batch(&trace, &row, command_rows(work, &outcome)).await?;
-        if let Some(records) = &snapshot {
-            tx.write_snapshot(now, records).await?;
-        }
+        let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts };
+        tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref()).await?;
         for ((item, event), reply) in work.iter().zip(events).zip(&outcome.replies) {
             let (Work::Order(mail), Some(event), Some(Ok(answer))) = (item, event, reply) else { continue };
             if let Some(event) = event::done(event, answer) {
@@ -385,6 +385,31 @@ impl Loop {
             *is_load = true;
         }
         Some(text)
+    }
+
+    /// Orders for a workspace that does not exist. Who may give orders was judged before, so there are none; but one of them
+    /// would spoil the batch for all others, since the history is kept by workspace.
+    async fn refuse_strangers(&mut self, tx: &mut WriteTx<'_>, work: &mut Vec<Work>) -> Result<(), Trouble> {
+        let mut strangers: Vec<WorkspaceId> = Vec::new();
+        for item in work.iter() {
+            let Work::Order(mail) = item else { continue };
+            if self.workspaces.contains(&mail.workspace) || strangers.contains(&mail.workspace) {
+                continue;
+            }
+            if tx.has_workspace(&mail.workspace).await? {
+                self.workspaces.insert(mail.workspace.clone());
+            } else {
+                strangers.push(mail.workspace.clone());
+            }
+        }
+        if strangers.is_empty() {
+            return Ok(());
+        }
+        let is_stranger = |item: &mut Work| matches!(item, Work::Order(mail) if strangers.contains(&mail.workspace));
+        for item in work.extract_if(.., is_stranger) {
+            item.fail(OrderError::Refused(Reason::NotFound { what: "workspace".into() }));
+        }
+        Ok(())
     }
 
     /// On a full disk only what frees something is taken. The refusal is not stored: there will be room again.
@@ -492,19 +517,19 @@ fn refuse(message: Message, error: &OrderError) {
     }
 }
 
-fn name(work: &Work) -> Option<(&str, &str)> {
+fn id(work: &Work) -> Option<&str> {
     match work {
-        Work::Order(mail) => Some((mail.workspace.as_str(), mail.id.as_str())),
+        Work::Order(mail) => Some(&mail.id),
         Work::Report(_) => None,
     }
 }
 
 /// Answers what was answered before, and takes out what comes twice in this batch: those get the answer of the first, whose
 /// place is given with them.
-fn answer_known(work: &mut Vec<Work>, known: &HashMap<(String, String), store::Known>) -> Vec<(usize, Box<OrderMail>)> {
+fn answer_known(work: &mut Vec<Work>, known: &Answered) -> Vec<(usize, Box<OrderMail>)> {
     let mut twins = Vec::new();
     let mut fresh: Vec<Work> = Vec::with_capacity(work.len());
-    let mut seen: HashMap<(atelier_domain::WorkspaceId, String), (usize, String)> = HashMap::with_capacity(work.len());
+    let mut seen: HashMap<(WorkspaceId, String), (usize, String)> = HashMap::with_capacity(work.len());
     for item in work.drain(..) {
         let mail = match item {
             Work::Order(mail) => mail,

@@ -18,7 +18,7 @@ mod sign_in_failures;
 mod sql;
 mod write;
 
-pub(crate) use engine::{BatchRow, CommandRow, Trace, json};
+pub(crate) use engine::{Answered, BatchRow, CommandRow, Trace, json};
 pub use engine::{Keep, Known, Loaded, Previous, Replay, ReplayError};
 pub use history::{HistoryEntry, HistoryFilter};
 pub use installation::{FirstAccount, Workspace};

@@ -42,25 +42,11 @@ impl Store {
         Ok(WriteTx { tx, store: self, _in_line: in_line, revision, ordinal: 0, topics: BTreeSet::new(), now })
     }
 
-    /// Starts a change of the engine's, if nobody took a newer epoch. It is asked for with the first statement, so an
-    /// engine that was replaced finds out before it does anything.
-    pub(crate) async fn begin_fenced(&self, now: Timestamp, epoch: i64) -> Result<Option<WriteTx<'_>>> {
+    /// Starts a change whose first statement, yet to come, takes the next revision.
+    pub(super) async fn begin_unnumbered(&self, now: Timestamp) -> Result<WriteTx<'_>> {
         let in_line = self.write_lock.lock().await;
-        let mut tx = self.writer.begin().await?;
-        let revision: Option<i64> =
-            sqlx::query_scalar("update installation set revision = revision + 1 where epoch = $1 returning revision")
-                .bind(epoch)
-                .fetch_optional(&mut *tx)
-                .await?;
-        Ok(revision.map(|revision| WriteTx {
-            tx,
-            store: self,
-            _in_line: in_line,
-            revision,
-            ordinal: 0,
-            topics: BTreeSet::new(),
-            now,
-        }))
+        let tx = self.writer.begin().await?;
+        Ok(WriteTx { tx, store: self, _in_line: in_line, revision: 0, ordinal: 0, topics: BTreeSet::new(), now })
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use atelier_domain::time::Now;
+use atelier_domain::WorkspaceId;
+use atelier_domain::time::{Now, Timestamp};
 use sqlx::Row as _;
 
-use super::many::{Cell, Many, bind, in_list};
+use super::many::{Cell, Many, bind, in_list, run};
 use super::trace::Trace;
-use crate::store::{Result, Store, WriteTx};
+use crate::store::{Kind, Result, Store, WriteTx};
 
 /// A command that was answered before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +39,6 @@ pub(crate) struct BatchRow<'a> {
     pub uptime: i64,
     pub is_load: bool,
     pub inputs: String,
-    pub outcome: &'a str,
 }
 
 impl Store {
@@ -55,31 +55,72 @@ impl Store {
     }
 }
 
-impl WriteTx<'_> {
-    /// Which of these commands were answered before, by workspace and id.
-    pub(crate) async fn answered(&mut self, ids: &[(&str, &str)]) -> Result<HashMap<(String, String), Known>> {
-        let mut found = HashMap::new();
-        let cells: Vec<Cell> = ids.iter().map(|(_, id)| (*id).into()).collect();
-        for some in cells.chunks(8_192) {
-            let head = "select workspace_id, id, digest, answer from commands where id in ";
-            let text = in_list(head, self.kind(), some.len());
-            for row in bind(sqlx::query(&text), some).fetch_all(&mut *self.tx).await? {
-                found.insert((row.get(0), row.get(1)), Known { digest: row.get(2), answer: row.get(3) });
+/// What commands were answered, by workspace and id.
+pub(crate) type Answered = HashMap<(String, String), Known>;
+
+impl Store {
+    /// Starts a batch, if nobody took a newer epoch, and looks up which of these commands were answered before. The epoch is
+    /// asked for with the first statement, so an engine that was replaced finds out before it does anything.
+    pub(crate) async fn begin_batch(
+        &self,
+        now: Timestamp,
+        epoch: i64,
+        ids: &[&str],
+    ) -> Result<Option<(WriteTx<'_>, Answered)>> {
+        let take = "update installation set revision = revision + 1 where epoch = ";
+        let look = "select workspace_id, id, digest, answer from commands where id in ";
+        let mut tx = self.begin_unnumbered(now).await?;
+        let mut revision: Option<i64> = None;
+        let mut answered = Answered::new();
+        let mut cells: Vec<Cell> = Vec::with_capacity(ids.len() + 1);
+        if self.kind() == Kind::Postgres || ids.is_empty() {
+            let text = format!("{take}$1 returning revision");
+            revision = sqlx::query_scalar(&text).bind(epoch).fetch_optional(&mut *tx.tx).await?;
+        } else {
+            cells.push(epoch.into());
+        }
+        cells.extend(ids.iter().map(|id| Cell::from(*id)));
+        // Filled up with the last one, so that there are few different texts.
+        let full = ids.len().next_power_of_two() - ids.len();
+        if let Some(last) = ids.last() {
+            cells.extend((0..full).map(|_| Cell::from(*last)));
+            let text = match self.kind() {
+                Kind::Sqlite => format!("{take}? returning revision;{}", in_list(look, self.kind(), ids.len() + full)),
+                Kind::Postgres => in_list(look, self.kind(), ids.len() + full),
+            };
+            for row in bind(sqlx::query(&text), &cells).fetch_all(&mut *tx.tx).await? {
+                if row.len() == 1 {
+                    revision = Some(row.get(0));
+                } else {
+                    answered.insert((row.get(0), row.get(1)), Known { digest: row.get(2), answer: row.get(3) });
+                }
             }
         }
-        Ok(found)
+        Ok(revision.map(|revision| {
+            tx.revision = revision;
+            (tx, answered)
+        }))
+    }
+}
+
+impl WriteTx<'_> {
+    /// Whether there is such a workspace.
+    pub(crate) async fn has_workspace(&mut self, id: &WorkspaceId) -> Result<bool> {
+        let text = "select cast(1 as bigint) from workspaces where id = $1";
+        let found = sqlx::query(text).bind(id.as_str()).fetch_optional(&mut *self.tx).await?;
+        Ok(found.is_some())
     }
 
     /// Writes all that a batch leaves behind.
     pub(crate) async fn write_batch(
         &mut self,
         trace: &Trace,
-        batch: &BatchRow<'_>,
+        batch: BatchRow<'_>,
         commands: Vec<CommandRow<'_>>,
+        snapshot: Option<&str>,
     ) -> Result<()> {
-        let kind = self.kind();
+        let (kind, revision, now) = (self.kind(), self.revision, batch.now);
         self.topics.extend(&trace.topics);
-        trace.write(kind, &mut self.tx).await?;
         let mut answered =
             Many::new("insert into commands (workspace_id, id, at, revision, digest, answer) values", 6, "");
         let mut payloads = Many::new("insert into job_payloads (job_id, body) values", 2, "");
@@ -90,41 +131,37 @@ impl WriteTx<'_> {
             answered.push([
                 command.workspace.into(),
                 command.id.into(),
-                batch.now.wall.0.into(),
-                self.revision.into(),
+                now.wall.0.into(),
+                revision.into(),
                 command.digest.into(),
                 command.answer.into(),
             ]);
         }
-        answered.write(kind, &mut self.tx).await?;
-        payloads.write(kind, &mut self.tx).await?;
-        sqlx::query(
-            "insert into batches (revision, epoch, wall, mono, boot, uptime, is_load, inputs, outcome) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        )
-        .bind(self.revision)
-        .bind(batch.epoch)
-        .bind(batch.now.wall.0)
-        .bind(i64::try_from(batch.now.mono.0).unwrap_or(i64::MAX))
-        .bind(batch.boot)
-        .bind(batch.uptime)
-        .bind(i64::from(batch.is_load))
-        .bind(batch.inputs.as_str())
-        .bind(batch.outcome)
-        .execute(&mut *self.tx)
-        .await?;
-        Ok(())
-    }
-
-    /// Keeps all records as they are before this batch.
-    pub(crate) async fn write_snapshot(&mut self, now: Now, records: &str) -> Result<()> {
-        sqlx::query("insert into snapshots (revision, wall, mono, records) values ($1, $2, $3, $4)")
-            .bind(self.revision)
-            .bind(now.wall.0)
-            .bind(i64::try_from(now.mono.0).unwrap_or(i64::MAX))
-            .bind(records)
-            .execute(&mut *self.tx)
-            .await?;
-        Ok(())
+        let mut batches = Many::new(
+            "insert into batches (revision, epoch, wall, mono, boot, uptime, is_load, inputs, outcome) values",
+            9,
+            "",
+        );
+        batches.push([
+            revision.into(),
+            batch.epoch.into(),
+            now.wall.0.into(),
+            now.mono.0.into(),
+            batch.boot.into(),
+            batch.uptime.into(),
+            i64::from(batch.is_load).into(),
+            batch.inputs.into(),
+            trace.hash.as_str().into(),
+        ]);
+        let mut snapshots = Many::new("insert into snapshots (revision, wall, mono, records) values", 4, "");
+        if let Some(records) = snapshot {
+            snapshots.push([revision.into(), now.wall.0.into(), now.mono.0.into(), records.into()]);
+        }
+        let mut statements = Vec::new();
+        trace.statements(kind, &mut statements);
+        for table in [&answered, &payloads, &batches, &snapshots] {
+            table.statements(kind, &mut statements);
+        }
+        run(kind, &mut self.tx, &statements).await
     }
 }

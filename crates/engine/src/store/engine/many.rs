@@ -9,11 +9,11 @@ use sqlx::{Any, AnyConnection};
 
 use crate::store::{Kind, Result};
 
-/// Values in one statement: SQLite takes 32,766 and PostgreSQL 65,535.
-const MOST_VALUES: usize = 30_000;
+/// Rows in one statement. With 12 values in the widest row that is far from what SQLite (32,766) and PostgreSQL (65,535) take.
+const MOST_ROWS: usize = 256;
 
-/// A statement that is longer is not kept for another time, so there is no point in making it longer still.
-const MOST_ROWS: usize = 512;
+/// Values that SQLite is given in one go; see [`run`].
+const TOGETHER: usize = 64;
 
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,36 +78,72 @@ impl Many {
         &self.cells
     }
 
-    /// Writes them all.
-    pub async fn write(&self, kind: Kind, connection: &mut AnyConnection) -> Result<()> {
-        let rows_at_once = (MOST_VALUES / self.width).clamp(1, MOST_ROWS);
-        for cells in self.cells.chunks(rows_at_once * self.width) {
-            let rows = cells.len() / self.width;
-            let mut text = String::with_capacity(self.head.len() + self.tail.len() + cells.len() * 6 + rows * 3);
+    /// The statements that write them. Rows go by powers of two, so that there are few different texts and the database has
+    /// them ready: reading a statement of a thousand values takes longer than carrying it out.
+    pub fn statements<'a>(&'a self, kind: Kind, into: &mut Vec<Statement<'a>>) {
+        let mut rest = self.cells.as_slice();
+        while !rest.is_empty() {
+            let rows = power_within(rest.len() / self.width);
+            let (cells, others) = rest.split_at(rows * self.width);
+            rest = others;
+            let mut text = String::with_capacity(self.head.len() + self.tail.len() + cells.len() * 5 + rows * 3);
             text.push_str(self.head);
             for row in 0..rows {
-                text.push_str(if row == 0 { " (" } else { ", (" });
+                text.push_str(if row == 0 { " (" } else { ",(" });
                 placeholders(&mut text, kind, row * self.width, self.width);
                 text.push(')');
             }
             text.push(' ');
             text.push_str(self.tail);
-            bind(sqlx::query(&text), cells).execute(&mut *connection).await?;
+            into.push((text, cells));
         }
-        Ok(())
     }
 }
 
-/// Runs `head (…) tail` for all of these values, which may be very many.
-pub(crate) async fn write_in(
-    kind: Kind,
-    connection: &mut AnyConnection,
-    head: &'static str,
-    values: &[Cell],
-) -> Result<()> {
-    for some in values.chunks(MOST_VALUES) {
-        let text = in_list(head, kind, some.len());
-        bind(sqlx::query(&text), some).execute(&mut *connection).await?;
+/// The largest power of two that is not above.
+const fn power_within(count: usize) -> usize {
+    if count >= MOST_ROWS { MOST_ROWS } else { 1 << count.ilog2() }
+}
+
+/// A text and the values that belong into it.
+pub(crate) type Statement<'a> = (String, &'a [Cell]);
+
+/// `head (…)` for all of these values, which may be very many.
+pub(crate) fn in_statements<'a>(kind: Kind, head: &'static str, mut values: &'a [Cell], into: &mut Vec<Statement<'a>>) {
+    while !values.is_empty() {
+        let (some, others) = values.split_at(power_within(values.len()));
+        values = others;
+        into.push((in_list(head, kind, some.len()), some));
+    }
+}
+
+/// Carries statements out. SQLite runs in a thread of its own, and the way there and back takes longer than a small
+/// statement; it takes several in one text, with their values one after another. Large ones go by themselves, as their texts
+/// would hardly come together in the same way again.
+pub(crate) async fn run(kind: Kind, connection: &mut AnyConnection, statements: &[Statement<'_>]) -> Result<()> {
+    let mut rest = statements;
+    while !rest.is_empty() {
+        let mut values = 0;
+        let fits = |(_, cells): &&Statement<'_>| {
+            values += cells.len();
+            values <= TOGETHER
+        };
+        let count = if kind == Kind::Sqlite { rest.iter().take_while(fits).count().max(1) } else { 1 };
+        let (some, others) = rest.split_at(count);
+        rest = others;
+        match some {
+            [(text, cells)] => {
+                bind(sqlx::query(text), cells).execute(&mut *connection).await?;
+            }
+            several => {
+                let text = several.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(";");
+                let mut query = sqlx::query(&text);
+                for (_, cells) in several {
+                    query = bind(query, cells);
+                }
+                query.execute(&mut *connection).await?;
+            }
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ mod replay;
 mod trace;
 
 pub use batch::Known;
-pub(crate) use batch::{BatchRow, CommandRow};
+pub(crate) use batch::{Answered, BatchRow, CommandRow};
 pub use load::{Loaded, Previous};
 pub use prune::Keep;
 pub use replay::{Replay, ReplayError};

@@ -11,10 +11,9 @@ use atelier_domain::time::{Now, Timestamp};
 use atelier_domain::world::{About, Decision, EndedJob, Key, Outcome, Record, ScheduleTarget, World};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use sqlx::AnyConnection;
 
-use super::many::{Cell, Many, write_in};
-use crate::store::{Kind, Result};
+use super::many::{Cell, Many, Statement, in_statements};
+use crate::store::Kind;
 
 /// The rows of one step.
 #[derive(Debug)]
@@ -75,23 +74,21 @@ impl Trace {
         Self { deletes, small_deletes, tables, topics, hash }
     }
 
-    /// Writes them. What goes is removed first, so that what comes may have its name.
-    pub async fn write(&self, kind: Kind, connection: &mut AnyConnection) -> Result<()> {
+    /// The statements that write them. What goes is removed first, so that what comes may have its name.
+    pub fn statements<'a>(&'a self, kind: Kind, into: &mut Vec<Statement<'a>>) {
         for (head, ids) in &self.deletes {
-            write_in(kind, connection, head, ids).await?;
+            in_statements(kind, head, ids, into);
         }
-        for [record, id] in &self.small_deletes {
-            let (Cell::Text(record), Cell::Text(id)) = (record, id) else { continue };
-            sqlx::query("delete from engine_records where kind = $1 and id = $2")
-                .bind(record.as_str())
-                .bind(id.as_str())
-                .execute(&mut *connection)
-                .await?;
+        for pair in &self.small_deletes {
+            let text = match kind {
+                Kind::Sqlite => "delete from engine_records where kind = ? and id = ?",
+                Kind::Postgres => "delete from engine_records where kind = $1 and id = $2",
+            };
+            into.push((text.to_owned(), pair.as_slice()));
         }
         for table in &self.tables {
-            table.write(kind, connection).await?;
+            table.statements(kind, into);
         }
-        Ok(())
     }
 }
 
