@@ -1,4 +1,4 @@
-//! Measures the durable loop and prints a line of JSON for each figure: `bench_loop [seconds] [callers]`.
+//! Measures the durable loop and prints a line of JSON for each figure: `bench_loop [seconds] [callers] [figure]`.
 //!
 //! On SQLite with synchronous = full, in the folder that `ATELIER_BENCH_FOLDER` names or in a temporary one. Nobody carries
 //! anything out: what is measured is taking, deciding, writing and answering.
@@ -23,23 +23,29 @@ async fn main() {
     let mut number = |otherwise: u64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(otherwise);
     let seconds = Duration::from_secs(number(10));
     let callers = number(64);
+    let only = arguments.next();
+    let is_wanted = |figure: &str| only.as_deref().is_none_or(|only| only == figure);
     let folder = match std::env::var_os("ATELIER_BENCH_FOLDER") {
         Some(folder) => tempfile::tempdir_in(folder),
         None => tempfile::tempdir(),
     }
     .expect("a folder");
 
-    let it = start(&folder.path().join("many.db")).await;
-    let pool = it.furnish(1).await;
-    many(&it, pool, seconds, callers).await;
-    it.stop().await;
-
-    let it = start(&folder.path().join("lone.db")).await;
-    let pool = it.furnish(1).await;
-    lone(&it, pool).await;
-    it.stop().await;
-
-    load(&folder.path().join("load.db")).await;
+    if is_wanted("submissions") {
+        let it = start(&folder.path().join("many.db")).await;
+        let pool = it.furnish(1).await;
+        many(&it, pool, seconds, callers).await;
+        it.stop().await;
+    }
+    if is_wanted("lone_submission") {
+        let it = start(&folder.path().join("lone.db")).await;
+        let pool = it.furnish(1).await;
+        lone(&it, pool).await;
+        it.stop().await;
+    }
+    if is_wanted("load") {
+        load(&folder.path().join("load.db")).await;
+    }
 }
 
 async fn start(file: &std::path::Path) -> Running {

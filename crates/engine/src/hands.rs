@@ -26,6 +26,15 @@ pub struct Drivers {
     by_site: BTreeMap<SiteName, Arc<dyn Hands>>,
 }
 
+impl Drivers {
+    /// Adds the driver of a site.
+    #[must_use]
+    pub fn with(mut self, site: SiteName, driver: impl Hands) -> Self {
+        self.by_site.insert(site, Arc::new(driver));
+        self
+    }
+}
+
 impl std::fmt::Debug for Drivers {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_list().entries(self.by_site.keys()).finish()
@@ -56,5 +65,34 @@ impl Hands for Drivers {
                 driver.act(share);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use atelier_domain::compute::NodeId;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Noted(Mutex<Vec<Effect>>);
+
+    impl Hands for Noted {
+        fn act(&self, effects: Vec<Effect>) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(effects);
+        }
+    }
+
+    #[test]
+    fn each_driver_is_told_what_concerns_its_site_in_order() {
+        let site = |name| SiteName::parse(name).expect("a name");
+        let terminate = |node, name| Effect::Terminate { node: NodeId(node), site: site(name) };
+        let (here, there) = (Arc::new(Noted::default()), Arc::new(Noted::default()));
+        let drivers = Drivers::default().with(site("here"), Arc::clone(&here)).with(site("there"), Arc::clone(&there));
+        drivers.act(vec![terminate(1, "here"), terminate(2, "there"), terminate(3, "nowhere"), terminate(4, "here")]);
+        assert_eq!(*here.0.lock().expect("no panic"), [terminate(1, "here"), terminate(4, "here")]);
+        assert_eq!(*there.0.lock().expect("no panic"), [terminate(2, "there")]);
     }
 }

@@ -497,7 +497,8 @@ impl Loop {
             return;
         }
         let pause = match self.store.prune_engine(self.options.keep, now.wall).await {
-            Ok(true) => Duration::from_millis(200),
+            // Ten bites a second keep up with what the loop can write.
+            Ok(true) => Duration::from_millis(100),
             Ok(false) => self.options.prune_every,
             Err(error) => {
                 tracing::warn!(%error, "what was kept long enough could not be dropped; the next minute tries again");

@@ -21,8 +21,8 @@ impl Default for Keep {
     }
 }
 
-/// Rows that go in one statement: a few milliseconds.
-const BITE: i64 = 500;
+/// Rows that go in one statement: some ten milliseconds.
+const BITE: i64 = 2_000;
 
 impl Store {
     /// Drops a bite of what is too old. Says whether there may be more.
