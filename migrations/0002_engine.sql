@@ -118,7 +118,6 @@ create table decisions (
     primary key (revision, ordinal)
 );
 create index decisions_by_subject on decisions (about_kind, about_id, revision, ordinal);
-create index decisions_by_time on decisions (at);
 
 -- Node time and its cost, added up for each hour.
 create table ledger (
@@ -145,7 +144,6 @@ create table batches (
     inputs    text   not null,                              -- JSON
     outcome   text   not null                               -- a hash of all that followed
 );
-create index batches_by_time on batches (wall);
 
 -- All records as they were just before the batch of that revision.
 create table snapshots (

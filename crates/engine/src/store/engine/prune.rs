@@ -27,15 +27,17 @@ const BITE: i64 = 2_000;
 impl Store {
     /// Drops a bite of what is too old. Says whether there may be more.
     pub(crate) async fn prune_engine(&self, keep: Keep, now: Timestamp) -> Result<bool> {
+        // Revisions go with the time, so the oldest of them are looked at without an index of their own, which every batch
+        // would have to write.
         let statements = [
             (
-                "delete from batches where revision in (select revision from batches where wall < $1 and \
-                 revision < (select max(revision) from batches) order by wall limit $2)",
+                "delete from batches where wall < $1 and revision in (select revision from batches where \
+                 revision < (select max(revision) from batches) order by revision limit $2)",
                 keep.batches,
             ),
             (
-                "delete from snapshots where revision in (select revision from snapshots where wall < $1 and \
-                 revision < (select max(revision) from snapshots) order by wall limit $2)",
+                "delete from snapshots where wall < $1 and revision in (select revision from snapshots where \
+                 revision < (select max(revision) from snapshots) order by revision limit $2)",
                 keep.batches,
             ),
             (
@@ -44,8 +46,8 @@ impl Store {
                 keep.commands,
             ),
             (
-                "delete from decisions where (revision, ordinal) in (select revision, ordinal from decisions where \
-                 at < $1 order by at limit $2)",
+                "delete from decisions where at < $1 and (revision, ordinal) in (select revision, ordinal from decisions \
+                 order by revision, ordinal limit $2)",
                 keep.decisions,
             ),
         ];
