@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::compute::ids::{JobId, NodeId};
 use crate::compute::instance::InstanceState;
 use crate::compute::quota::Shortage;
-use crate::compute::resources::Resources;
+use crate::compute::resources::{Memory, Resources};
 use crate::text::{Problem, Text, and_list, counted};
 use crate::time::Span;
 
@@ -169,6 +169,13 @@ reasons! {
         /// The most at once.
         slots: u64,
     } = Wait, "slots-busy";
+    /// An instance has a free slot but not enough memory or GPUs.
+    InstanceFull {
+        /// What the job needs.
+        needed: Resources,
+        /// What is free.
+        free: Resources,
+    } = Wait, "instance-full";
     /// Its node was told to start and has not answered.
     Handed {
         /// Nodes that have not answered.
@@ -220,6 +227,11 @@ reasons! {
         /// What was looked for.
         what: String,
     } = Refusal, "not-found";
+    /// The job is not alive.
+    IsOver {
+        /// Which.
+        job: JobId,
+    } = Refusal, "is-over";
     /// Something of that name exists.
     NameTaken {
         /// The name.
@@ -467,6 +479,13 @@ reasons! {
         /// Who is first in the queue.
         head: Option<JobId>,
     } = Scaling, "scale-up";
+    /// Nodes are made for one serverless job.
+    OwnNodes {
+        /// How many.
+        added: u64,
+        /// Of which size.
+        size: String,
+    } = Scaling, "own-nodes";
     /// Nodes are added to reach the minimum.
     ScaleToMin {
         /// How many.
@@ -497,11 +516,6 @@ reasons! {
         /// The most.
         max: u64,
     } = Scaling, "over-max";
-    /// A node's removal was called off.
-    CalledBack {
-        /// Which.
-        node: NodeId,
-    } = Scaling, "called-back";
     /// As many nodes as wanted.
     Steady {
         /// How many.
@@ -562,6 +576,13 @@ reasons! {
         /// For how long nothing did.
         quiet: Span,
     } = Note, "idle-warning";
+    /// Somebody keeps it running.
+    KeptRunning {
+        /// By name.
+        by: Text,
+        /// For how long.
+        span: Span,
+    } = Note, "kept-running";
     /// Activity came back.
     IdleOver {
         /// What.
@@ -598,40 +619,44 @@ impl Reason {
                 "{ready} of {needed} nodes are ready and kept for it; if the rest is not ready in {left}, others may pass."
             ),
             Self::SteppedAside { needed, times, left } => format!(
-                "Its {needed} nodes did not come together in time ({}); others may pass for {left}.",
-                counted(u64::from(*times), "time", "times"),
+                "Its {needed} nodes did not come together in time{}; others may pass for {left}.",
+                if *times > 1 { format!(", {times} times so far") } else { String::new() },
             ),
             Self::Yielding { left } => format!(
                 "Its nodes waited for others in vain, so it leaves the room to whoever waits too; it asks again in {left}."
             ),
             Self::RetryPause { attempt, after, left } => {
-                format!("The attempt before {after}. Attempt {attempt} follows in {left}.")
+                format!("Attempt {} {after}; attempt {attempt} follows in {left}.", attempt.saturating_sub(1))
             }
             Self::QuotaInUse { shortage } => format!("Waits for quota: {}.", shortage.sentence()),
             Self::CapacityInUse { site, needed, free } => {
-                format!("Waits for room on {site}: a node needs {needed}; free: {free}.")
+                format!("Waits for room on {site}: {needed} needed; free: {free}.")
             }
-            Self::LaunchPause { failures, last, left } => format!(
-                "{} failed, the last with “{last}”. The next try is in {left}.",
-                counted(u64::from(*failures), "launch", "launches in a row"),
+            Self::LaunchPause { failures: 0 | 1, last, left } => {
+                format!("A launch failed: {last}. The next try is in {left}.")
+            }
+            Self::LaunchPause { failures, last, left } => {
+                format!("{failures} launches in a row failed, the last: {last}. The next try is in {left}.")
+            }
+            Self::NodesLeaving { leaving, max } => format!(
+                "{leaving} of at most {max} nodes {} still leaving; a new one follows when that is gone.",
+                if *leaving == 1 { "is" } else { "are" },
             ),
-            Self::NodesLeaving { leaving, max } => {
-                format!("{} still leaving, and there may be {max} in all.", counted(*leaving, "node is", "nodes are"),)
-            }
             Self::ClusterPaused { cluster, by } => format!("{cluster} was paused by {by} and starts nothing."),
             Self::EnginePaused { by, why } if why.is_empty() => format!("{by} paused all acting."),
             Self::EnginePaused { by, why } => format!("{by} paused all acting: {why}."),
             Self::InstanceNotReady { instance, state } => {
-                format!("{instance} is {} and takes jobs when it runs.", state.key().replace('-', " "))
+                format!("{instance} is {} and takes jobs when it runs.", said_state(state.key()))
             }
             Self::SlotsBusy { running, slots } => {
                 format!("{running} of {slots} jobs run; an instance runs one for each of its cores.")
             }
+            Self::InstanceFull { needed, free } => {
+                format!("Waits for room on the instance: {} needed; free: {}.", room(*needed), room(*free))
+            }
             Self::Handed { waiting, nodes } => {
-                format!(
-                    "Handed over; {waiting} of {} not said that it runs.",
-                    counted(*nodes, "node has", "nodes have")
-                )
+                let has = if *waiting == 1 { "has" } else { "have" };
+                format!("Handed to its nodes; {waiting} of {nodes} {has} not started it yet.")
             }
             Self::Ending { waiting, what } => format!(
                 "{what}; {} not confirmed that nothing of it is left.",
@@ -642,21 +667,24 @@ impl Reason {
                 counted(u64::from(*tries), "time", "times"),
             ),
             Self::Collecting { waiting } => {
-                format!("Outputs are collected; {} not finished.", counted(*waiting, "node has", "nodes have"))
+                format!("Outputs are being collected; {} not finished.", counted(*waiting, "node has", "nodes have"))
             }
             Self::SettingUp { state, left } => {
-                format!(
-                    "{}; that may take {left} more.",
-                    if *state == InstanceState::UserSettingUp { "Its script runs" } else { "It is set up" }
-                )
+                let what = match state {
+                    InstanceState::UserSettingUp => "Its script runs",
+                    InstanceState::Restarting => "It is restarting",
+                    _ => "It is being set up",
+                };
+                format!("{what}; that counts as failed in {left}.")
             }
-            Self::OnItsWay { left } => format!("On its way; that may take {left} more."),
+            Self::OnItsWay { left } => format!("On its way; that counts as failed in {left}."),
 
             Self::Invalid { problem } => problem.message.clone(),
             Self::NotFound { what } => format!("There is no {what}."),
+            Self::IsOver { job } => format!("{job} is over, or does not exist."),
             Self::NameTaken { name } => format!("{name} exists already."),
             Self::NotNow { verb, name, state, .. } => {
-                format!("{name} is {}, so it cannot {verb}.", state.replace('-', " "))
+                format!("{name} is {}: {verb} is not possible now.", said_state(state))
             }
             Self::UnknownSize { size, .. } => format!("There is no size {size}."),
             Self::TooLarge { needed, node, size, .. } => {
@@ -668,19 +696,22 @@ impl Reason {
             Self::OneNodeOnly { needed } => format!("An instance is one node; the job needs {needed}."),
             Self::QuotaTooSmall { shortage, valid } => format!(
                 "The quota is too small: {}. It allows {}.",
-                shortage.sentence(),
+                shortage.limits(),
                 counted(*valid, "node", "nodes"),
             ),
-            Self::QuotaNone { shortage, .. } => format!("There is no quota for this: {}.", shortage.sentence()),
-            Self::TooManyComputes { shortage } => format!("One more is not allowed: {}.", shortage.sentence()),
+            Self::QuotaNone { shortage, .. } => format!("There is no quota for this: {}.", shortage.limits()),
+            Self::TooManyComputes { shortage } => {
+                let whose = if shortage.is_personal { "The owner has" } else { "The workspace has" };
+                let held: Vec<&str> = shortage.held_by.iter().map(|held| held.by.as_str()).collect();
+                let names = if held.is_empty() { String::new() } else { format!(": {}", held.join(", ")) };
+                format!("{whose} {} of {} instances and clusters{names}.", shortage.used, shortage.limit)
+            }
             Self::CapacityTooSmall { site, needed, total } => {
                 format!("{site} has {total} in all; this needs {needed}.")
             }
-            Self::LimitBelowUse { shortage } => format!(
-                "The limit cannot be {}: {} held already.",
-                shortage.resource.amount(shortage.needed),
-                shortage.resource.amount(shortage.used),
-            ),
+            Self::LimitBelowUse { shortage } => {
+                format!("The limit cannot be {}: {}.", shortage.resource.amount(shortage.needed), shortage.in_use(),)
+            }
             Self::InUse { what, by } => format!("{what} is used by {}.", and_list(by)),
             Self::UnknownSite { site, .. } => format!("There is no site {site}."),
             Self::CannotSkip { why } => why.clone(),
@@ -696,8 +727,8 @@ impl Reason {
             Self::ByPerson { name } => format!("By {name}."),
             Self::BySchedule { schedule } => format!("By schedule: {schedule}."),
             Self::Idle { quiet, window, last } => match last {
-                Some(last) => format!("Idle for {quiet}, {window} are allowed; last activity: {last}."),
-                None => format!("Idle for {quiet}, {window} are allowed; there was no activity since it started."),
+                Some(last) => format!("Idle for {quiet} (limit {window}); last activity: {last}."),
+                None => format!("Idle for {quiet} (limit {window}); there was no activity since it started."),
             },
             Self::NodeLost { node, silent } => format!("{node} was not heard of for {silent}."),
             Self::NodePreempted { node } => format!("The capacity of {node} was taken back."),
@@ -705,7 +736,7 @@ impl Reason {
             Self::LaunchFailed { node, detail } => format!("{node} could not be launched: {detail}."),
             Self::LaunchTimedOut { node, limit } => format!("{node} did not come up within {limit}."),
             Self::StartTimedOut { limit, waiting } => match waiting {
-                Some(waiting) => format!("It did not start within {limit}. {}", waiting.sentence()),
+                Some(waiting) => format!("It did not start within {limit}. At the end: {}", waiting.sentence()),
                 None => format!("It did not start within {limit}."),
             },
             Self::SetupFailed { what, detail } => format!("{what} failed: {detail}."),
@@ -715,18 +746,20 @@ impl Reason {
             Self::ClusterDeleted { cluster, by } => format!("{cluster} is being deleted by {by}."),
             Self::JobDone { job } => format!("Made for {job}, which no longer needs it."),
             Self::WouldNotEnd { job, waited } => format!("{job} did not end there within {waited}, so the node goes."),
-            Self::JobEnded { what, attempts } => {
-                format!("It {what} ({}).", counted(u64::from(*attempts), "attempt", "attempts"))
+            Self::JobEnded { what, attempts: 0 | 1 } => format!("It {what}."),
+            Self::JobEnded { what, attempts } => format!("It {what}, after {attempts} attempts."),
+            Self::AttemptEnded { what, attempt, pause: Span::ZERO } => {
+                format!("Attempt {attempt} {what}; the next follows at once.")
             }
             Self::AttemptEnded { what, attempt, pause } => {
                 format!("Attempt {attempt} {what}; the next follows in {pause}.")
             }
 
             Self::ScaleUp { added, called_back, busy, demand, max, head } => {
-                let back = if *called_back > 0 {
-                    format!(", {called_back} of them called back from leaving")
-                } else {
-                    String::new()
+                let back = match (*called_back, *added) {
+                    (0, _) => String::new(),
+                    (back, all) if back == all => ", called back from leaving".to_owned(),
+                    (back, _) => format!(", {back} of them called back from leaving"),
                 };
                 let head = head.map_or(String::new(), |job| format!(", {job} first"));
                 format!(
@@ -734,14 +767,14 @@ impl Reason {
                     counted(*added, "node", "nodes"),
                 )
             }
+            Self::OwnNodes { added, size } => {
+                format!("+{} of the size {size}, for this job alone.", counted(*added, "node", "nodes"))
+            }
             Self::ScaleToMin { added, min } => {
                 format!("+{}: the minimum is {min}.", counted(*added, "node", "nodes"))
             }
             Self::ScaleDownIdle { idle, allowed, stays } => {
-                format!(
-                    "−1 node: idle for {idle}, {allowed} are allowed; {} left.",
-                    counted(*stays, "node is", "nodes are")
-                )
+                format!("−1 node: idle for {idle} (limit {allowed}); {} left.", counted(*stays, "node is", "nodes are"))
             }
             Self::NeededElsewhere { idle, stays } => format!(
                 "−1 node: idle for {idle}, and others wait for the room it takes; {} left.",
@@ -750,7 +783,6 @@ impl Reason {
             Self::OverMax { nodes, max } => {
                 format!("−1 node when it is free: there are {nodes} and the maximum is {max}.")
             }
-            Self::CalledBack { node } => format!("{node} stays: it is needed again."),
             Self::Steady { nodes, busy, queued, min, max } => format!(
                 "{} ({busy} busy), {} waiting; between {min} and {max}.",
                 counted(*nodes, "node", "nodes"),
@@ -758,21 +790,22 @@ impl Reason {
             ),
             Self::AtMax { max, wanted } => format!("At the maximum of {max}; queued jobs could use {wanted} more."),
 
-            Self::AlreadySo { state } => format!("It was {} already.", state.replace('-', " ")),
+            Self::AlreadySo { state } => format!("It was {} already.", said_state(state)),
             Self::FiringsMissed { missed, is_more, grace } => format!(
-                "{}{} missed and not made up, which is done for {grace}.",
+                "{}{} passed while nobody could act; only the last is made up, and only within {grace}.",
                 if *is_more { "More than " } else { "" },
-                counted(u64::from(*missed), "planned time was", "planned times were"),
+                counted(u64::from(*missed), "planned time", "planned times"),
             ),
             Self::FiringDismissed => "That time had been skipped by hand.".into(),
             Self::Overruled => "Somebody acted by hand after the planned time.".into(),
-            Self::Superseded => "Another schedule had a later time.".into(),
+            Self::Superseded => "A later time of another schedule counted instead.".into(),
             Self::FiringFailed { why } => format!("The schedule could not act. {}", why.sentence()),
-            Self::Fired { what, late } if *late < Span::minutes(1) => format!("{what}."),
-            Self::Fired { what, late } => format!("{what}, {late} late."),
+            Self::Fired { what, late } if *late < Span::minutes(1) => format!("Done as planned: {what}."),
+            Self::Fired { what, late } => format!("Done {late} late: {what}."),
             Self::IdleWarning { left, quiet } => {
                 format!("Idle for {quiet}; it stops in {left} unless something happens.")
             }
+            Self::KeptRunning { by, span } => format!("{by} keeps it running for {span}."),
             Self::IdleOver { source } => format!("In use again: {source}."),
             Self::Unknown { name, site } => {
                 format!("{name} exists on {site} and is not known here. It was left alone.")
@@ -786,12 +819,20 @@ impl Reason {
             Self::NodesBusy { .. } | Self::AtMax { .. } => {
                 "Raise the cluster’s maximum, or wait for a job to end.".into()
             }
-            Self::Gathering { .. } | Self::SteppedAside { .. } => {
-                "Ask for fewer nodes, or raise the cluster’s minimum.".into()
+            Self::Gathering { .. } | Self::SteppedAside { .. } | Self::Yielding { .. } => {
+                "Ask for fewer nodes, or stop what takes the room.".into()
             }
+            Self::InstanceNotReady { state, .. } => match state {
+                InstanceState::Stopped | InstanceState::Stopping => "Start the instance.".into(),
+                InstanceState::SetupFailed | InstanceState::UserSetupFailed | InstanceState::Unusable => {
+                    "Restart the instance.".into()
+                }
+                _ => return None,
+            },
+            Self::InstanceFull { .. } => "Wait for a job to end, or submit it to a cluster.".into(),
             Self::QuotaInUse { .. } => "Stop what is not needed, or ask an Owner for a higher limit.".into(),
             Self::CapacityInUse { .. } => "Stop what is not needed, or choose a smaller size.".into(),
-            Self::LaunchPause { .. } => "Look at the failed launches of the cluster.".into(),
+            Self::LaunchPause { .. } => "Look at the failed launches.".into(),
             Self::ClusterPaused { .. } => "Resume the cluster.".into(),
             Self::EnginePaused { .. } => "A Compute Operator can resume it.".into(),
             Self::ReleaseUnconfirmed { .. } => "Look whether the machine behind it still exists.".into(),
@@ -806,6 +847,7 @@ impl Reason {
             Self::UnknownSite { known, .. } => format!("There are: {}.", known.join(", ")),
             Self::TooLarge { fitting, .. } if fitting.is_empty() => "No size is large enough.".into(),
             Self::TooLarge { fitting, .. } => format!("It would fit on: {}.", fitting.join(", ")),
+            Self::TooManyNodes { max: 0, .. } => "Raise the cluster’s maximum.".into(),
             Self::TooManyNodes { max, .. } => format!("Ask for at most {max} nodes, or raise the cluster’s maximum."),
             Self::OneNodeOnly { .. } => "Submit it to a cluster.".into(),
             Self::QuotaTooSmall { valid, .. } => {
@@ -833,12 +875,36 @@ impl Reason {
             }
             Self::StartTimedOut { .. } => "Start it again when there is room, or choose a smaller size.".into(),
             Self::LaunchFailed { .. } | Self::LaunchTimedOut { .. } => {
-                "Look at the driver’s message; the next try follows by itself.".into()
+                "Look at what the driver said; it is tried again up to three times for an instance, else for as long as needed."
+                    .into()
             }
             Self::Unknown { .. } => "Remove it from the quarantine list if nobody needs it.".into(),
             _ => return None,
         };
         Some(text)
+    }
+}
+
+/// A state's key as the end of a sentence.
+fn said_state(key: &str) -> String {
+    match key {
+        "deleting" => "being deleted".into(),
+        "setting-up" => "being set up".into(),
+        "user-setting-up" => "running its script".into(),
+        "create-failed" => "a failed creation".into(),
+        "setup-failed" => "up, but its set-up failed".into(),
+        "user-setup-failed" => "up, but its script failed".into(),
+        "unknown" => "out of contact".into(),
+        other => other.replace('-', " "),
+    }
+}
+
+/// Memory and GPUs alone: an instance's cores are shared.
+fn room(resources: Resources) -> String {
+    let memory = Memory(resources.memory);
+    match resources.gpus {
+        0 => memory.to_string(),
+        gpus => format!("{memory}, {}", counted(gpus, "GPU", "GPUs")),
     }
 }
 

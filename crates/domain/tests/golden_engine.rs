@@ -85,6 +85,10 @@ fn waits() -> Vec<Reason> {
         Reason::InstanceNotReady { instance: "ines-lab".into(), state: InstanceState::UserSettingUp },
         Reason::InstanceNotReady { instance: "ines-lab".into(), state: InstanceState::Unusable },
         Reason::SlotsBusy { running: 4, slots: 4 },
+        Reason::InstanceFull {
+            needed: Resources { cores: 0, memory: 12 * 1024, gpus: 0 },
+            free: Resources::new(4, 4, 1),
+        },
         Reason::Handed { waiting: 1, nodes: 1 },
         Reason::Handed { waiting: 2, nodes: 3 },
         Reason::Ending { waiting: 1, what: "It was cancelled by Ines Okafor".into() },
@@ -102,7 +106,7 @@ fn refusals() -> Vec<Reason> {
     vec![
         Reason::Invalid { problem: Problem::new("nodes", "A job runs on 1 to 65000 nodes, not on 0.") },
         Reason::NotFound { what: "cluster-9".into() },
-        Reason::NotFound { what: "job-41 that is not over".into() },
+        Reason::IsOver { job: JobId(41) },
         Reason::NameTaken { name: "ines-lab".into() },
         Reason::NotNow {
             verb: "resize".into(),
@@ -199,12 +203,13 @@ fn scalings_and_notes() -> Vec<Reason> {
     vec![
         Reason::ScaleUp { added: 1, called_back: 0, busy: 0, demand: 1, max: 4, head: Some(JobId(41)) },
         Reason::ScaleUp { added: 3, called_back: 2, busy: 1, demand: 3, max: 8, head: Some(JobId(41)) },
+        Reason::ScaleUp { added: 1, called_back: 1, busy: 1, demand: 1, max: 8, head: Some(JobId(41)) },
+        Reason::OwnNodes { added: 2, size: "gpu".into() },
         Reason::ScaleToMin { added: 2, min: 2 },
         Reason::ScaleDownIdle { idle: Span::seconds(120), allowed: Span::seconds(120), stays: 0 },
         Reason::ScaleDownIdle { idle: Span::minutes(5), allowed: Span::minutes(5), stays: 1 },
         Reason::NeededElsewhere { idle: Span::seconds(8), stays: 2 },
         Reason::OverMax { nodes: 4, max: 2 },
-        Reason::CalledBack { node: NodeId(12) },
         Reason::Steady { nodes: 1, busy: 1, queued: 0, min: 0, max: 4 },
         Reason::Steady { nodes: 4, busy: 2, queued: 1, min: 2, max: 8 },
         Reason::AtMax { max: 4, wanted: 2 },
@@ -226,6 +231,7 @@ fn scalings_and_notes() -> Vec<Reason> {
         Reason::Fired { what: "Stop".into(), late: Span::ZERO },
         Reason::Fired { what: "Set the minimum to 4 nodes".into(), late: Span::minutes(25) },
         Reason::IdleWarning { left: Span::minutes(5), quiet: Span::minutes(55) },
+        Reason::KeptRunning { by: "Ines Okafor".into(), span: Span::hours(1) },
         Reason::IdleOver { source: "an editor".into() },
         Reason::Unknown { name: "atelier-node-99".into(), site: "local".into() },
     ]

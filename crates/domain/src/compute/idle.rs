@@ -134,9 +134,9 @@ pub enum IdleVerdict {
 }
 
 impl IdleWatch {
-    /// Starts anew at `now`, as when the instance came up.
+    /// Starts anew at `now`, as when the instance came up. What somebody kept running is kept.
     pub fn restart(&mut self, now: Mono) {
-        *self = Self { reported: now, ..Self::default() };
+        *self = Self { reported: now, kept_until: self.kept_until, ..Self::default() };
     }
 
     /// Takes a report for `stretch` of time up to `now`, and judges.

@@ -279,6 +279,9 @@ pub struct Instance {
     pub phase: InstancePhase,
     /// Counts the operations that somebody else carries out; fences what earlier ones still say.
     pub generation: u64,
+    /// Who wished for the start that follows when it has stopped, or been resized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_start: Option<Trigger>,
     /// Its node.
     pub node: Option<NodeId>,
     /// How long the person's own script may take; none if there is no script.

@@ -6,6 +6,7 @@ use super::ids::{ClusterId, InstanceId, JobId, NodeId};
 use super::resources::Resources;
 use super::size::SizeName;
 use crate::id::{UserId, WorkspaceId};
+use crate::reason::Reason;
 use crate::text::{Problem, Text};
 use crate::time::{Mono, Span, Timestamp};
 
@@ -35,6 +36,8 @@ pub const GATHER_LIMIT_MOST: Span = Span::hours(24 * 30);
 pub const STEP_ASIDE: Span = Span::minutes(1);
 /// How often a job that loses its nodes before it ran goes back to the queue for free.
 pub const FREE_RETURNS: u32 = 3;
+/// How often a job that cannot start as things are is looked at again.
+pub const LOOK_AGAIN: Span = Span::minutes(5);
 /// The longest pause before a retry.
 pub const RETRY_PAUSE_MOST: Span = Span::minutes(10);
 
@@ -309,6 +312,13 @@ pub enum Hold {
         /// Until when.
         until: Mono,
     },
+    /// It cannot start at all as things are: a limit or a size has changed since it was submitted. Looked at again.
+    Impossible {
+        /// Why.
+        why: Box<Reason>,
+        /// Until when.
+        until: Mono,
+    },
     /// Its own nodes could not be launched.
     Launch {
         /// What the driver said.
@@ -322,7 +332,10 @@ impl Hold {
     /// Until when.
     pub const fn until(&self) -> Mono {
         match self {
-            Self::Retry { until, .. } | Self::SteppedAside { until } | Self::Launch { until, .. } => *until,
+            Self::Retry { until, .. }
+            | Self::SteppedAside { until }
+            | Self::Impossible { until, .. }
+            | Self::Launch { until, .. } => *until,
         }
     }
 }

@@ -107,36 +107,30 @@ pub struct Shortage {
 }
 
 impl Shortage {
-    /// Says the numbers: `4 cores of the family general are needed; 6 of 8 … are held (gpu-pool 6)`.
-    pub fn sentence(&self) -> String {
-        let whose = if self.is_personal { "your own limit" } else { "the workspace’s limit" };
-        let mut text = format!(
-            "{} needed, and of {whose} of {} {} in use",
-            said(&self.resource.amount(self.needed)),
-            self.resource.amount(self.limit),
-            plain(&self.resource, self.used),
-        );
-        if !self.held_by.is_empty() {
-            let held: Vec<String> = self
-                .held_by
-                .iter()
-                .map(|held| format!("{} by {}", plain_count(&self.resource, held.amount), held.by))
-                .collect();
-            text.push_str(&format!(" ({})", held.join(", ")));
-        }
-        text
+    /// What is needed and what the limit is: `4 cores of the family general needed; the workspace’s limit is 2`.
+    pub fn limits(&self) -> String {
+        let whose = if self.is_personal { "the owner’s limit" } else { "the workspace’s limit" };
+        format!("{} needed; {whose} is {}", self.resource.amount(self.needed), plain_count(&self.resource, self.limit))
     }
-}
 
-fn said(amount: &str) -> String {
-    let verb = if amount.starts_with("1 ") { "is" } else { "are" };
-    format!("{amount} {verb}")
-}
+    /// What is in use and by what: `30 are in use: 24 by train-pool, 6 by ines-lab`.
+    pub fn in_use(&self) -> String {
+        let count = plain_count(&self.resource, self.used);
+        let verb = if count == "1" { "is" } else { "are" };
+        let held: Vec<String> = self
+            .held_by
+            .iter()
+            .filter(|held| held.amount > 0)
+            .map(|held| format!("{} by {}", plain_count(&self.resource, held.amount), held.by))
+            .collect();
+        let held = if held.is_empty() { String::new() } else { format!(": {}", held.join(", ")) };
+        format!("{count} {verb} in use{held}")
+    }
 
-fn plain(resource: &Resource, amount: u64) -> String {
-    let count = plain_count(resource, amount);
-    let verb = if count == "1" { "is" } else { "are" };
-    format!("{count} {verb}")
+    /// All the numbers.
+    pub fn sentence(&self) -> String {
+        format!("{}, and {}", self.limits(), self.in_use())
+    }
 }
 
 /// The number without its noun.

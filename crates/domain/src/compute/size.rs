@@ -108,7 +108,8 @@ impl Size {
     pub fn check(&self) -> Result<(), Problem> {
         self.shape.check()?;
         if self.price > MAX_PRICE {
-            return Err(Problem::new("price", "A price is at most 1,000,000 an hour."));
+            let message = format!("A price is at most 1,000,000 an hour; this is {}.", self.price.0 / 1_000_000);
+            return Err(Problem::new("price", message));
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Clusters: made, changed, paused, deleted. How many nodes they have is decided in [`super::scaling`].
 
-use crate::compute::ClusterId;
 use crate::compute::cluster::{Cluster, ClusterPhase, LaunchTrouble, Plan, ScaleSettings};
 use crate::compute::job::Verdict;
 use crate::compute::size::{ComputeName, SizeName};
 use crate::compute::verb::{ClusterState, ClusterVerb, Legality};
+use crate::compute::{ClusterId, Resources};
 use crate::id::WorkspaceId;
 use crate::reason::Reason;
 use crate::text::Problem;
@@ -18,8 +18,9 @@ impl World {
             ClusterPhase::Paused { .. } => ClusterState::Paused,
             ClusterPhase::Active => {
                 let pool = self.pools.get(&PoolKey::Cluster(cluster.id));
+                // A node that only waits out its idle time moves nothing.
                 let is_moving = pool.is_some_and(|pool| pool.launching > 0 || pool.leaving() > 0)
-                    || pool.map_or(0, |pool| pool.live) != u64::from(cluster.plan.target);
+                    || pool.map_or(0, |pool| pool.live) < u64::from(cluster.plan.target);
                 if is_moving { ClusterState::Resizing } else { ClusterState::Steady }
             }
         }
@@ -52,7 +53,7 @@ impl World {
         let size = self.known_size(size)?;
         let least = u64::from(scale.min).max(1);
         if scale.max > 0
-            && let Some(reason) = self.never(workspace, None, size, least)
+            && let Some(reason) = self.never(workspace, None, size, least, Resources::NONE)
         {
             return Err(reason);
         }
@@ -174,15 +175,21 @@ impl World {
         if is_deleting && self.pools.get(&key).is_none_or(crate::world::Pool::is_empty) {
             self.set_pool_wake(&key, None);
             self.pools.remove(&key);
+            self.starved.remove(&key);
             self.remove_cluster(id);
             self.dirty.remove(&key);
         }
     }
 
-    /// A job that runs into a paused or deleted cluster's retry would wait for ever; it ends instead.
-    pub(super) fn judge_submit_cluster(&self, id: ClusterId, workspace: &WorkspaceId) -> Result<&Cluster, Reason> {
+    /// A cluster of the workspace in which that verb is legal.
+    pub(super) fn cluster_for(
+        &self,
+        id: ClusterId,
+        workspace: &WorkspaceId,
+        verb: ClusterVerb,
+    ) -> Result<&Cluster, Reason> {
         let cluster = self.own_cluster(workspace, id)?;
-        self.judge_cluster(cluster, ClusterVerb::Submit)?;
+        self.judge_cluster(cluster, verb)?;
         Ok(cluster)
     }
 

@@ -6,6 +6,10 @@ use crate::world::{Due, Key, World};
 impl World {
     pub(super) fn meet_deadlines(&mut self) {
         if self.state.pause.is_some() {
+            for key in self.due_pools() {
+                self.set_pool_wake(&key, None);
+                self.dirty.insert(key);
+            }
             return;
         }
         // Each rule moves its record's deadline on; a clock that stands still cannot make this go round for ever.

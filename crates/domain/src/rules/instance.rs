@@ -13,7 +13,7 @@ use crate::compute::job::Verdict;
 use crate::compute::node::{Holder, NodePhase};
 use crate::compute::size::SizeName;
 use crate::compute::verb::{InstanceVerb, Legality};
-use crate::compute::{InstanceId, NodeId};
+use crate::compute::{InstanceId, NodeId, Resources};
 use crate::id::WorkspaceId;
 use crate::reason::Reason;
 use crate::text::{Problem, Text};
@@ -61,7 +61,7 @@ impl World {
             let message = format!("A script gets between 1 s and {MAX_SCRIPT}; this is {limit}.");
             return Err(Reason::invalid(Problem::new("script_limit", message)));
         }
-        if let Some(reason) = self.never(workspace, Some(&new.owner), &size, 1) {
+        if let Some(reason) = self.never(workspace, Some(&new.owner), &size, 1, Resources::NONE) {
             return Err(reason);
         }
         if let Some(shortage) = self.too_many_computes(workspace, Some(&new.owner)) {
@@ -90,6 +90,7 @@ impl World {
             script: new.script,
             keeps_quota: new.keeps_quota,
             has_quota,
+            next_start: None,
             idle: new.idle.clone(),
             watch: IdleWatch::default(),
             operation: Operation {
@@ -119,14 +120,17 @@ impl World {
                 Ok(Answer::Already)
             }
             Legality::Later => {
-                self.edit_instance(id, |instance| instance.wish = Wish::Run);
+                self.edit_instance(id, |instance| {
+                    instance.wish = Wish::Run;
+                    instance.next_start = Some(trigger);
+                });
                 self.note_manual(id, is_by_hand);
                 Ok(Answer::Later)
             }
             Legality::Yes => {
                 let size = self.known_size(&instance.size)?.clone();
                 let (workspace, owner) = (instance.workspace.clone(), instance.owner.clone());
-                if let Some(reason) = self.never(&workspace, Some(&owner), &size, 1) {
+                if let Some(reason) = self.never(&workspace, Some(&owner), &size, 1, Resources::NONE) {
                     return Err(reason);
                 }
                 self.begin(id, InstanceVerb::Start, trigger);
@@ -214,7 +218,7 @@ impl World {
         if instance.size == *to {
             return Ok(Answer::Already);
         }
-        if let Some(reason) = self.never(&command.workspace, Some(&instance.owner), &size, 1) {
+        if let Some(reason) = self.never(&command.workspace, Some(&instance.owner), &size, 1, Resources::NONE) {
             return Err(reason);
         }
         let until = self.now.mono.plus(RESIZE_LIMIT);
@@ -256,13 +260,22 @@ impl World {
 
     pub(super) fn extend_instance(&mut self, command: &Command, id: InstanceId, by: Span) -> Result<Answer, Reason> {
         let instance = self.own_instance(&command.workspace, id)?;
-        self.judge_instance(instance, InstanceVerb::Configure)?;
+        if !matches!(instance.phase, InstancePhase::Running | InstancePhase::Unknown) {
+            return Err(Reason::NotNow {
+                verb: "be kept running".into(),
+                name: instance.name.to_string(),
+                state: self.instance_state(instance).key().into(),
+                help: "Only what runs can be kept running. Start it first.".into(),
+            });
+        }
         if by == Span::ZERO || by > MAX_EXTENSION {
             let message = format!("It can be kept running for up to {MAX_EXTENSION} at once, not for {by}.");
             return Err(Reason::invalid(Problem::new("extend", message)));
         }
         let now = self.now.mono;
         self.edit_instance(id, |instance| instance.watch.extend(by, now));
+        let reason = Reason::KeptRunning { by: command.name.clone(), span: by };
+        self.decide(&command.workspace, About::Instance(id), reason);
         Ok(Answer::Done)
     }
 
@@ -310,8 +323,8 @@ impl World {
                 wake = Some(instance.trouble.not_before);
             } else if let Some(size) = self.sizes.get(&instance.size).cloned() {
                 let (workspace, owner) = (instance.workspace.clone(), instance.owner.clone());
-                if self.blocked(&workspace, Some(&owner), &size, 1, !instance.has_quota).is_some() {
-                    self.starved.insert(key.clone());
+                if let Some(reason) = self.blocked(&workspace, Some(&owner), &size, 1, !instance.has_quota) {
+                    self.starve(&key, &reason);
                 } else {
                     let node = self.launch(&workspace, Holder::Instance(id), Some(&owner), &size);
                     self.edit_instance(id, |instance| {
@@ -410,7 +423,10 @@ impl World {
         if !is_new && !matches!(instance.phase, InstancePhase::Starting { .. }) {
             return;
         }
-        self.decide(&workspace, About::Instance(id), why.clone());
+        // A failed launch is in the log already.
+        if matches!(why, Reason::StartTimedOut { .. }) {
+            self.decide(&workspace, About::Instance(id), why.clone());
+        }
         self.finish(id, OperationResult::Failed(Box::new(why)));
         self.edit_instance(id, |instance| instance.wish = Wish::Stop);
         if is_new {
@@ -490,6 +506,7 @@ impl World {
             (InstancePhase::Deleting { .. }, _) | (InstancePhase::Stopping { .. }, Wish::Delete) => {
                 let key = PoolKey::Instance(id);
                 self.set_pool_wake(&key, None);
+                self.starved.remove(&key);
                 self.remove_instance(id);
                 self.dirty.remove(&key);
             }
@@ -500,7 +517,14 @@ impl World {
                 });
                 self.finish(id, OperationResult::Succeeded);
             }
-            (InstancePhase::Stopping { .. }, Wish::Run) => self.want_node(id, START_LIMIT),
+            (InstancePhase::Stopping { .. }, Wish::Run) => {
+                // A start that somebody wished meanwhile; a restart goes on as itself.
+                if let Some(Some(trigger)) = self.edit_instance(id, |instance| instance.next_start.take()) {
+                    self.finish(id, OperationResult::Succeeded);
+                    self.begin(id, InstanceVerb::Start, trigger);
+                }
+                self.want_node(id, START_LIMIT);
+            }
             _ => {}
         }
     }
@@ -532,7 +556,8 @@ impl World {
         };
         self.finish(id, result);
         if self.instances.get(&id).is_some_and(|instance| instance.wish == Wish::Run) {
-            self.begin(id, InstanceVerb::Start, Trigger::System);
+            let trigger = self.edit_instance(id, |instance| instance.next_start.take()).flatten();
+            self.begin(id, InstanceVerb::Start, trigger.unwrap_or(Trigger::System));
             self.want_node(id, START_LIMIT);
         }
     }
@@ -571,7 +596,7 @@ impl World {
         }
     }
 
-    pub(super) fn instance_node_lost(&mut self, id: InstanceId) {
+    pub(super) fn instance_node_lost(&mut self, id: InstanceId, why: Reason) {
         let Some(instance) = self.instances.get(&id) else { return };
         if instance.phase.deadline().is_none()
             && !matches!(instance.phase, InstancePhase::Stopped | InstancePhase::CreateFailed)
@@ -582,7 +607,6 @@ impl World {
             InstancePhase::SettingUp { .. } | InstancePhase::UserSettingUp { .. } | InstancePhase::Restarting { .. }
         ) {
             self.edit_instance(id, |instance| instance.phase = InstancePhase::Unusable);
-            let why = Reason::NodeGone { node: NodeId(0) };
             self.finish(id, OperationResult::Failed(Box::new(why)));
         }
     }

@@ -243,7 +243,7 @@ impl World {
             return;
         }
         let until = now.plus(STEP_ASIDE);
-        let is_starved = self.starved.contains(&key);
+        let is_starved = self.starved.contains_key(&key);
         // Others hold what its cluster lacks and wait for what its cluster holds: one of them must let go.
         if let PoolKey::Cluster(cluster) = key
             && self.is_needed_elsewhere(&key)

@@ -1,8 +1,8 @@
 //! Making nodes: whether quota and capacity allow one more, and what it becomes.
 
-use crate::compute::NodeId;
 use crate::compute::node::{Holder, LAUNCH_LIMIT, Node, NodePhase};
 use crate::compute::size::Size;
+use crate::compute::{NodeId, Resources};
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::world::{Key, World};
@@ -28,20 +28,23 @@ impl World {
         None
     }
 
-    /// Why so many nodes of that size can never be made, if so: the first two answers of the three.
+    /// Why so many nodes of that size can never be made, if so: the first two answers of the three. Other sizes are
+    /// proposed if such a job fits on them.
     pub(crate) fn never(
         &self,
         workspace: &WorkspaceId,
         person: Option<&UserId>,
         size: &Size,
         count: u64,
+        shape: Resources,
     ) -> Option<Reason> {
         if let Some((shortage, valid)) = self.impossible(workspace, person, size, count) {
             return Some(if valid > 0 {
                 Reason::QuotaTooSmall { shortage, valid }
             } else {
+                let needs = Resources { gpus: shape.gpus.max(size.shape.gpus.min(1)), ..shape };
                 let fits = |other: &&Size| {
-                    size.shape.cores >= other.shape.cores && self.impossible(workspace, person, other, 1).is_none()
+                    needs.fits(other.shape) && self.impossible(workspace, person, other, count).is_none()
                 };
                 let mut others: Vec<&Size> = self.sizes.values().filter(fits).collect();
                 others.sort_by_key(|other| (std::cmp::Reverse(other.shape.cores), other.price, other.name.clone()));

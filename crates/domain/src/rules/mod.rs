@@ -24,9 +24,13 @@ mod sizes;
 
 pub(crate) use self::placement::slots;
 pub(crate) use self::scaling::aim;
-use crate::compute::size::SiteName;
+use std::collections::BTreeSet;
+
+use crate::compute::quota::Resource;
+use crate::compute::size::Size;
+use crate::reason::Reason;
 use crate::time::Now;
-use crate::world::{Input, Outcome, PoolKey, World};
+use crate::world::{Input, Lack, Outcome, PoolKey, World};
 
 impl World {
     /// Looks at a batch of inputs and at what has become due, and says what follows. The only way to change a World.
@@ -34,6 +38,7 @@ impl World {
     /// The same World, inputs and clocks give the same outcome, byte for byte.
     pub fn step(&mut self, inputs: &[Input], now: Now) -> Outcome {
         // The clock of what lasts never goes back, whatever the shell says.
+        self.wall_before = self.now.wall;
         self.now = Now { wall: now.wall, mono: now.mono.max(self.now.mono) };
         self.out = Outcome::default();
 
@@ -52,7 +57,8 @@ impl World {
         self.settle_pools();
 
         self.out.effects = self.take_effects();
-        self.out.wake = if self.state.pause.is_some() { None } else { self.next_deadline() };
+        // While acting is paused only planning goes on.
+        self.out.wake = if self.state.pause.is_some() { self.next_pool_wake() } else { self.next_deadline() };
         self.out.wake_wall = self.wheel.next_at();
         std::mem::take(&mut self.out)
     }
@@ -82,30 +88,84 @@ impl World {
             }
             PoolKey::Serverless(..) => self.serve(key),
         }
-        if !was_starved && self.starved.contains(key) {
+        if let Some(lack) = self.starved.get(key).cloned()
+            && was_starved.as_ref() != Some(&lack)
+        {
             // Whoever has idle nodes to spare may have to give them up now.
             let spare = self.pools.iter().filter(|(other, pool)| !pool.idle.is_empty() && *other != key);
-            let spare: Vec<PoolKey> = spare.map(|(other, _)| other.clone()).collect();
+            let spare = spare.filter(|(other, _)| self.could_give(other, &lack)).map(|(other, _)| other.clone());
+            let spare: Vec<PoolKey> = spare.collect();
             self.dirty.extend(spare);
         }
     }
 
-    /// Where the nodes of a pool are made.
-    fn site_of(&self, key: &PoolKey) -> Option<&SiteName> {
+    /// Notes what a pool lacks. It is looked at again when something is given back.
+    fn starve(&mut self, key: &PoolKey, why: &Reason) {
+        if let Some(lack) = self.lack_in(key, why) {
+            self.starved.insert(key.clone(), lack);
+        }
+    }
+
+    fn lack_in(&self, key: &PoolKey, why: &Reason) -> Option<Lack> {
+        match why {
+            Reason::CapacityInUse { .. } => self.size_of(key).map(|size| Lack::Room(size.site.clone())),
+            Reason::QuotaInUse { shortage } if shortage.is_personal => Some(Lack::OwnQuota),
+            Reason::QuotaInUse { shortage } => {
+                let workspace = match key {
+                    PoolKey::Cluster(id) => self.clusters.get(id)?.workspace.clone(),
+                    PoolKey::Instance(id) => self.instances.get(id)?.workspace.clone(),
+                    PoolKey::Serverless(workspace, _) => workspace.clone(),
+                };
+                Some(Lack::Quota(workspace, shortage.resource.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the nodes of a pool are.
+    fn size_of(&self, key: &PoolKey) -> Option<&Size> {
         let size = match key {
             PoolKey::Cluster(id) => &self.clusters.get(id)?.size,
             PoolKey::Instance(id) => &self.instances.get(id)?.size,
             PoolKey::Serverless(_, size) => size,
         };
-        self.sizes.get(size).map(|size| &size.site)
+        self.sizes.get(size)
     }
 
-    /// Whether another pool waits for quota or capacity that this one's idle nodes hold.
-    fn is_needed_elsewhere(&self, key: &PoolKey) -> bool {
-        let mut others = self.starved.iter().filter(|other| *other != key).peekable();
-        others.peek().is_some() && {
-            let site = self.site_of(key);
-            others.any(|other| self.site_of(other) == site)
+    /// Whether an idle node of this pool holds what another one lacks.
+    fn could_give(&self, key: &PoolKey, lack: &Lack) -> bool {
+        let (PoolKey::Cluster(id), Some(size)) = (key, self.size_of(key)) else { return false };
+        match lack {
+            Lack::Room(site) => size.site == *site,
+            Lack::Quota(workspace, resource) => {
+                let counts = match resource {
+                    Resource::Cores(family) => size.family == *family,
+                    Resource::Gpus => size.shape.gpus > 0,
+                    Resource::Computes => false,
+                };
+                counts && self.clusters.get(id).is_some_and(|cluster| cluster.workspace == *workspace)
+            }
+            Lack::OwnQuota => false,
         }
+    }
+
+    /// Whether another pool waits for quota or room that this one's idle nodes hold.
+    fn is_needed_elsewhere(&self, key: &PoolKey) -> bool {
+        self.starved.iter().any(|(other, lack)| other != key && self.could_give(key, lack))
+    }
+
+    /// Works out anew what every pool lacks, without deciding anything: a World that was loaded knows it again.
+    pub(crate) fn find_starved(&mut self) {
+        let lacks = self.pools.keys().filter_map(|key| {
+            let why = match key {
+                PoolKey::Cluster(id) => self.explain_cluster(*id),
+                PoolKey::Instance(id) => self.explain_instance(*id),
+                PoolKey::Serverless(..) => {
+                    self.next_to_serve(key, &BTreeSet::new()).and_then(|job| self.explain_own(job))
+                }
+            };
+            Some((key.clone(), self.lack_in(key, &why?)?))
+        });
+        self.starved = lacks.collect();
     }
 }

@@ -4,6 +4,7 @@
 //! it, and only the driver's word that it is gone ends it: what may still run is never forgotten.
 
 use crate::compute::cluster::FailedLaunch;
+use crate::compute::idle::Source;
 use crate::compute::instance::InstancePhase;
 use crate::compute::job::{JobPhase, MemberState, Verdict};
 use crate::compute::node::{
@@ -15,6 +16,9 @@ use crate::reason::Reason;
 use crate::text::Text;
 use crate::time::Mono;
 use crate::world::{About, FoundNode, Key, Report, Site, UnknownNode, World};
+
+/// No driver names things longer than this; what claims to be is not taken up.
+const MAX_FOUND_NAME: usize = 1_000;
 
 impl World {
     /// Takes a report. Whatever is old, doubled or about things that are gone changes nothing.
@@ -203,12 +207,12 @@ impl World {
             self.fail_launch(id, why.clone(), why.sentence().into());
             return;
         }
-        self.release(id, why);
+        self.release(id, why.clone());
         for job in self.on.get(&id).map(|on| on.jobs.clone()).unwrap_or_default() {
             self.end_job(job, verdict(id));
         }
         match holder {
-            Holder::Instance(instance) => self.instance_node_lost(instance),
+            Holder::Instance(instance) => self.instance_node_lost(instance, why),
             Holder::Job(job) => self.own_node_lost(job, verdict(id)),
             Holder::Cluster(_) => {}
         }
@@ -306,13 +310,17 @@ impl World {
         }
         self.charge_node(node);
         let now = self.now.mono;
-        self.edit_node(node, |record, on| {
-            on.jobs.retain(|other| *other != job);
-            on.free = on.free.plus(taken);
+        let holder = self.edit_node(node, |record, on| {
+            on.remove(job, taken);
             if on.jobs.is_empty() {
                 record.idle_since = now;
             }
+            record.holder
         });
+        // A job is activity, also one that came and went between two reports.
+        if let Some(Holder::Instance(instance)) = holder {
+            self.edit_instance(instance, |instance| instance.watch.active(Source::Job, now));
+        }
         self.edit_job(job, |job| {
             if let Some(member) = job.member_mut(node) {
                 member.state = MemberState::Off;
@@ -348,25 +356,27 @@ impl World {
                 self.kick(Key::Node(id));
             }
         }
-        let strangers: Vec<&FoundNode> =
-            found.iter().filter(|found| !found.node.is_some_and(|id| self.nodes.contains_key(&id))).collect();
+        let strangers: Vec<&FoundNode> = found
+            .iter()
+            .filter(|found| found.name.len() <= MAX_FOUND_NAME)
+            .filter(|found| !found.node.is_some_and(|id| self.nodes.contains_key(&id)))
+            .collect();
         for stranger in &strangers {
-            let key = (site.clone(), crate::text::shortened_to(&stranger.name, 200));
+            let key = (site.clone(), stranger.name.clone());
             if let Some(known) = self.unknown.get(&key) {
                 if known.is_leaving {
                     self.kick(Key::Unknown(key.0, key.1));
                 }
                 continue;
             }
-            let reason = Reason::Unknown { name: key.1.clone(), site: site.to_string() };
+            let reason = Reason::Unknown { name: crate::text::shortened_to(&key.1, 200), site: site.to_string() };
             self.out.decisions.push(crate::world::Decision { workspace: None, about: About::Engine, reason });
             let record =
                 UnknownNode { site: key.0.clone(), name: key.1.clone(), since: self.now.wall, is_leaving: false };
             self.changed(Key::Unknown(key.0.clone(), key.1.clone()));
             self.unknown.insert(key, record);
         }
-        let names: std::collections::BTreeSet<String> =
-            strangers.iter().map(|found| crate::text::shortened_to(&found.name, 200)).collect();
+        let names: std::collections::BTreeSet<String> = strangers.iter().map(|found| found.name.clone()).collect();
         let over: Vec<(SiteName, String)> =
             self.unknown.keys().filter(|(place, name)| place == site && !names.contains(name)).cloned().collect();
         for key in over {

@@ -4,7 +4,7 @@ use super::cluster::nobody;
 use crate::compute::JobId;
 use crate::compute::instance::Trigger;
 use crate::compute::job::{Job, JobPhase, JobSpec, Priority, Target, Verdict};
-use crate::compute::verb::{InstanceVerb, JobVerb, Legality};
+use crate::compute::verb::{ClusterVerb, InstanceVerb, JobVerb, Legality};
 use crate::reason::Reason;
 use crate::text::{MAX_WHY, Problem};
 use crate::world::{Answer, Command, EnginePause, Key, MAX_LIVE_JOBS, Order, World};
@@ -14,8 +14,8 @@ impl World {
     pub(super) fn obey(&mut self, command: &Command) -> Result<Answer, Reason> {
         let person = || Trigger::Person { name: command.name.clone() };
         match &command.order {
-            Order::PutSize(size) => self.put_size(size),
-            Order::RemoveSize(size) => self.remove_size(size),
+            Order::PutSize(size) => self.put_size(&command.workspace, size),
+            Order::RemoveSize(size) => self.remove_size(&command.workspace, size),
             Order::SetLimit { scope, resource, limit } => self.set_limit(&command.workspace, scope, resource, *limit),
             Order::CreateInstance(new) => self.create_instance(command, new),
             Order::StartInstance(id) => {
@@ -79,7 +79,7 @@ impl World {
         let nodes = u64::from(spec.nodes);
         let size = match &spec.target {
             Target::Cluster(id) => {
-                let cluster = self.judge_submit_cluster(*id, workspace)?;
+                let cluster = self.cluster_for(*id, workspace, ClusterVerb::Submit)?;
                 if spec.nodes > cluster.scale.max {
                     let (max, cluster) = (u64::from(cluster.scale.max), cluster.name.to_string());
                     return Err(Reason::TooManyNodes { needed: nodes, max, cluster });
@@ -109,7 +109,7 @@ impl World {
             Target::Cluster(_) | Target::Instance(_) => None,
         };
         if !matches!(spec.target, Target::Instance(_))
-            && let Some(reason) = self.never(workspace, person, size, nodes)
+            && let Some(reason) = self.never(workspace, person, size, nodes, spec.shape)
         {
             return Err(reason);
         }
@@ -137,7 +137,7 @@ impl World {
     fn own_job(&self, command: &Command, id: JobId, verb: JobVerb) -> Result<Legality, Reason> {
         let found = self.jobs.get(&id).filter(|job| job.workspace == command.workspace);
         // What is over has left the World; the store still knows it, and what numbers there were.
-        let Some(job) = found else { return Err(Reason::NotFound { what: format!("{id} that is not over") }) };
+        let Some(job) = found else { return Err(Reason::IsOver { job: id }) };
         let state = job.state();
         match verb.in_state(state) {
             Legality::No(help) => Err(Reason::NotNow {

@@ -4,9 +4,10 @@
 //! none, and since only the head of a queue keeps nodes waiting, two such jobs cannot wait for each other.
 
 use crate::compute::instance::InstancePhase;
-use crate::compute::job::{JobPhase, Member, MemberState, START_LIMIT};
+use crate::compute::job::{Hold, JobPhase, LOOK_AGAIN, Member, MemberState, START_LIMIT, Target};
 use crate::compute::{InstanceId, JobId, NodeId};
-use crate::world::{Key, PoolKey, World};
+use crate::reason::Reason;
+use crate::world::{About, Key, PoolKey, World};
 
 impl World {
     /// Starts what can be started on a cluster.
@@ -22,6 +23,10 @@ impl World {
             let fitting = self.pools.get(key).map(|pool| pool.fitting(job.takes(), count)).unwrap_or_default();
             if fitting.len() == count {
                 self.assign(place.job, fitting);
+                continue;
+            }
+            if let Some(why) = self.never_for(place.job) {
+                self.set_aside(place.job, why);
                 continue;
             }
             // Some of its nodes wait for the rest from now on.
@@ -42,6 +47,13 @@ impl World {
             let Some(pool) = self.pools.get(&key) else { return };
             let Some(place) = pool.queue.first().copied() else { return };
             let (Some(job), Some(on)) = (self.jobs.get(&place.job), self.on.get(&node)) else { return };
+            if !job.takes().fits(pool.shape) {
+                let (needed, node) = (job.spec.shape, pool.shape);
+                let size = instance.size.to_string();
+                let fitting = self.sizes_for(needed);
+                self.set_aside(place.job, Reason::TooLarge { needed, node, size, fitting });
+                continue;
+            }
             let has_slot = (on.jobs.len() as u64) < slots(pool.shape.cores);
             let is_ready = self.nodes.get(&node).is_some_and(crate::compute::node::Node::takes_jobs);
             if !has_slot || !is_ready || !job.takes().fits(on.free) {
@@ -51,16 +63,37 @@ impl World {
         }
     }
 
+    /// Why the nodes for a job can never come together as things are.
+    pub(super) fn never_for(&self, id: JobId) -> Option<Reason> {
+        let job = self.jobs.get(&id)?;
+        let (size, person) = match &job.spec.target {
+            Target::Cluster(cluster) => (&self.clusters.get(cluster)?.size, None),
+            Target::Serverless(size) => (size, Some(&job.owner)),
+            Target::Instance(_) => return None,
+        };
+        let size = self.sizes.get(size)?;
+        self.never(&job.workspace, person, size, u64::from(job.spec.nodes), job.spec.shape)
+    }
+
+    /// A limit or a size has changed since the job was submitted: it keeps nobody waiting, and is looked at again.
+    pub(super) fn set_aside(&mut self, id: JobId, why: Reason) {
+        let until = self.now.mono.plus(LOOK_AGAIN);
+        let Some(job) = self.jobs.get(&id) else { return };
+        let workspace = job.workspace.clone();
+        self.decide(&workspace, About::Job(id), why.clone());
+        self.edit_job(id, |job| {
+            job.phase =
+                JobPhase::Queued { hold: Some(Hold::Impossible { why: Box::new(why), until }), gathering: None };
+        });
+    }
+
     /// Hands a job over to these nodes.
     pub(super) fn assign(&mut self, id: JobId, nodes: Vec<NodeId>) {
         let until = self.now.mono.plus(START_LIMIT);
         let Some(taken) = self.jobs.get(&id).map(crate::compute::job::Job::takes) else { return };
         for node in &nodes {
             self.charge_node(*node);
-            self.edit_node(*node, |_, on| {
-                on.jobs.push(id);
-                on.free = on.free.minus(taken);
-            });
+            self.edit_node(*node, |_, on| on.add(id, taken));
         }
         self.edit_job(id, |job| {
             job.attempt += 1;

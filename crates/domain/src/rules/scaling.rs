@@ -47,12 +47,14 @@ impl World {
         let yields_until = cluster.yields_until.filter(|until| *until > self.now.mono);
         let live = pool.live;
         let is_deleting = matches!(cluster.phase, ClusterPhase::Deleting { .. });
-        let (mut wake, mut why, mut called_back) = (None, None, 0);
+        let (mut wake, mut why, mut called_back, mut aim) = (None, None, 0, aim);
         if live < aim.target {
             (called_back, wake, why) = self.grow(id, &key, aim);
         } else if live > aim.max || is_deleting {
             self.shed(id, &key, aim);
-        } else if live > aim.target {
+            aim = self.aim_of(id).unwrap_or(aim);
+        }
+        if self.pools.get(&key).is_some_and(|pool| pool.live > aim.target) {
             wake = self.shrink(id, &key, aim);
         }
         if let Some(until) = yields_until {
@@ -64,6 +66,11 @@ impl World {
         self.note(id, &key, aim, why);
         self.finish_delete(id);
         called_back > 0
+    }
+
+    fn aim_of(&self, id: ClusterId) -> Option<Aim> {
+        let (cluster, pool) = (self.clusters.get(&id)?, self.pools.get(&PoolKey::Cluster(id))?);
+        Some(aim(cluster, pool.busy, pool.demand.nodes(), self.now.mono))
     }
 
     /// Calls nodes back that are on their way out, then launches what is missing, as far as it may.
@@ -94,7 +101,7 @@ impl World {
                 break;
             }
             if let Some(reason) = self.blocked(&workspace, None, &size, 1, true) {
-                self.starved.insert(key.clone());
+                self.starve(key, &reason);
                 why = Some(reason);
                 break;
             }
@@ -180,7 +187,7 @@ impl World {
             }
             let idle = self.now.mono.since(since);
             let stays = pool.live - 1;
-            let reason = if is_needed && idle < idle_time {
+            let reason = if is_needed {
                 Reason::NeededElsewhere { idle, stays }
             } else {
                 Reason::ScaleDownIdle { idle, allowed: idle_time, stays }
@@ -199,7 +206,7 @@ impl World {
             ClusterPhase::Paused { by } => {
                 Some(Reason::ClusterPaused { cluster: cluster.name.to_string(), by: by.clone() })
             }
-            ClusterPhase::Active if aim.target == aim.max && wanted > aim.max => {
+            ClusterPhase::Active if aim.demand > 0 && aim.target == aim.max && wanted > aim.max => {
                 Some(Reason::AtMax { max: aim.max, wanted: wanted - aim.max })
             }
             _ if is_resting => Some(Reason::Steady {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::compute::ScheduleId;
 use crate::compute::instance::Trigger;
+use crate::compute::verb::{ClusterVerb, InstanceVerb};
 use crate::id::WorkspaceId;
 use crate::reason::Reason;
 use crate::schedule::action::{self, Action, Target};
@@ -16,15 +17,12 @@ impl World {
     /// Acts on every schedule whose time has come since the last look. At most one of a compute's schedules acts.
     pub(super) fn fire_schedules(&mut self) {
         let (last, now) = (self.state.checked, self.now.wall);
-        let checked = checked_until(last, now);
-        if checked < last {
-            // The clock had been wrong by hours and was set right: plan anew from here.
-            self.state.checked = checked;
-            self.changed(Key::State);
-            let entries: Vec<ScheduleEntry> = self.schedules.values().cloned().collect();
-            entries.into_iter().for_each(|entry| self.put_schedule(entry));
+        let seen = last.max(self.wall_before);
+        if checked_until(seen, now) < seen {
+            self.clock_was_wrong();
             return;
         }
+        let checked = checked_until(last, now);
         if self.wheel.next_at().is_none_or(|at| at > now) {
             return;
         }
@@ -38,6 +36,30 @@ impl World {
         }
         for (target, ids) in by_target {
             self.fire_of(target, &ids, last);
+        }
+    }
+
+    /// The clock had been wrong by hours and was set right: what was written down under the wrong one is not in the
+    /// future, and everything is planned anew from here.
+    fn clock_was_wrong(&mut self) {
+        let now = self.now.wall;
+        self.state.checked = self.state.checked.min(now);
+        self.changed(Key::State);
+        let is_ahead = |at: &Option<crate::Timestamp>| at.is_some_and(|at| at > now);
+        let instances: Vec<_> =
+            self.instances.values().filter(|one| is_ahead(&one.manual_at)).map(|one| one.id).collect();
+        for id in instances {
+            self.edit_instance(id, |instance| instance.manual_at = Some(now));
+        }
+        let clusters: Vec<_> =
+            self.clusters.values().filter(|one| is_ahead(&one.manual_at)).map(|one| one.id).collect();
+        for id in clusters {
+            self.edit_cluster(id, |cluster| cluster.manual_at = Some(now));
+        }
+        let entries: Vec<ScheduleEntry> = self.schedules.values().cloned().collect();
+        for mut entry in entries {
+            entry.schedule.since = entry.schedule.since.min(now);
+            self.put_schedule(entry);
         }
     }
 
@@ -155,9 +177,9 @@ impl World {
         match target {
             ScheduleTarget::Instance(id) => {
                 let instance = self.own_instance(workspace, id)?;
-                self.judge_instance(instance, crate::compute::verb::InstanceVerb::Configure)?;
+                self.judge_instance(instance, InstanceVerb::Configure)?;
             }
-            ScheduleTarget::Cluster(id) => drop(self.judge_submit_cluster(id, workspace)?),
+            ScheduleTarget::Cluster(id) => drop(self.cluster_for(id, workspace, ClusterVerb::Scale)?),
         }
         self.judge_action(target, action)?;
         let count = self.by_target.get(&target).map_or(0, std::collections::BTreeSet::len);

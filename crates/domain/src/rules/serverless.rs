@@ -1,30 +1,51 @@
 //! Serverless jobs: nodes of their own, made for them together and released with them.
 
+use std::collections::BTreeSet;
+
 use crate::compute::cluster::{LAUNCH_PAUSE, LAUNCH_PAUSE_MOST};
 use crate::compute::job::{Hold, JobPhase, Verdict};
 use crate::compute::node::Holder;
 use crate::compute::{JobId, NodeId};
+use crate::id::UserId;
 use crate::reason::Reason;
 use crate::text::Text;
-use crate::world::{PoolKey, World};
+use crate::world::{About, PoolKey, World};
 
 impl World {
-    /// Makes nodes for the jobs that wait, in order, as far as quota and capacity go.
+    /// Makes nodes for the jobs that wait, in order, as far as quota and room go. Whose own quota is used up is passed by;
+    /// what all share is waited for in order.
     pub(super) fn serve(&mut self, key: &PoolKey) {
         let PoolKey::Serverless(workspace, size) = key else { return };
         let Some(size) = self.sizes.get(size).cloned() else { return };
-        while let Some(place) = self.pools.get(key).and_then(|pool| pool.queue.first().copied()) {
-            let Some(job) = self.jobs.get(&place.job) else { return };
+        let mut passed_by = BTreeSet::new();
+        while let Some(id) = self.next_to_serve(key, &passed_by) {
+            let Some(job) = self.jobs.get(&id) else { return };
             let (count, owner) = (u64::from(job.spec.nodes), job.owner.clone());
             // All of them or none, so that two jobs never hold half of what each needs.
-            if self.blocked(workspace, Some(&owner), &size, count, true).is_some() {
-                self.starved.insert(key.clone());
+            if let Some(reason) = self.blocked(workspace, Some(&owner), &size, count, true) {
+                if let Some(why) = self.never_for(id) {
+                    self.set_aside(id, why);
+                    continue;
+                }
+                self.starve(key, &reason);
+                if matches!(&reason, Reason::QuotaInUse { shortage } if shortage.is_personal) {
+                    passed_by.insert(owner);
+                    continue;
+                }
                 return;
             }
             let nodes: Vec<NodeId> =
-                (0..count).map(|_| self.launch(workspace, Holder::Job(place.job), Some(&owner), &size)).collect();
-            self.edit_job(place.job, |job| job.own_nodes = nodes);
+                (0..count).map(|_| self.launch(workspace, Holder::Job(id), Some(&owner), &size)).collect();
+            self.edit_job(id, |job| job.own_nodes = nodes);
+            self.decide(workspace, About::Job(id), Reason::OwnNodes { added: count, size: size.name.to_string() });
         }
+    }
+
+    /// Who is first in a serverless queue, leaving these people out.
+    pub(super) fn next_to_serve(&self, key: &PoolKey, passed_by: &BTreeSet<UserId>) -> Option<JobId> {
+        let by_owner = self.pools.get(key)?.by_owner.as_ref()?;
+        let heads = by_owner.iter().filter(|(owner, _)| !passed_by.contains(*owner));
+        heads.filter_map(|(_, places)| places.first()).min().map(|place| place.job)
     }
 
     /// One of a job's own nodes is up; when all are, it is handed over.

@@ -25,7 +25,7 @@ impl World {
         fitting.into_iter().take(5).map(|size| size.name.to_string()).collect()
     }
 
-    pub(super) fn put_size(&mut self, size: &Size) -> Result<Answer, Reason> {
+    pub(super) fn put_size(&mut self, workspace: &WorkspaceId, size: &Size) -> Result<Answer, Reason> {
         size.check().map_err(Reason::invalid)?;
         if !self.sites.contains_key(&size.site) {
             let known = self.sites.keys().map(ToString::to_string).collect();
@@ -33,7 +33,7 @@ impl World {
         }
         if let Some(before) = self.sizes.get(&size.name) {
             let is_other = (before.shape, &before.family, &before.site) != (size.shape, &size.family, &size.site);
-            let by = self.users_of(&size.name);
+            let by = self.users_of(workspace, &size.name);
             if is_other && !by.is_empty() {
                 return Err(Reason::InUse { what: format!("The size {}", size.name), by });
             }
@@ -46,9 +46,9 @@ impl World {
         Ok(Answer::Done)
     }
 
-    pub(super) fn remove_size(&mut self, name: &SizeName) -> Result<Answer, Reason> {
+    pub(super) fn remove_size(&mut self, workspace: &WorkspaceId, name: &SizeName) -> Result<Answer, Reason> {
         self.known_size(name)?;
-        let by = self.users_of(name);
+        let by = self.users_of(workspace, name);
         if !by.is_empty() {
             return Err(Reason::InUse { what: format!("The size {name}"), by });
         }
@@ -57,16 +57,24 @@ impl World {
         Ok(Answer::Done)
     }
 
-    /// What is made of a size, by name.
-    fn users_of(&self, name: &SizeName) -> Vec<String> {
-        let instances = self.instances.values().filter(|instance| instance.size == *name);
-        let clusters = self.clusters.values().filter(|cluster| cluster.size == *name);
-        let jobs = self.pools.iter().filter_map(|(key, pool)| match key {
-            PoolKey::Serverless(_, size) if size == name && !pool.jobs.is_empty() => Some("serverless jobs".to_owned()),
-            _ => None,
-        });
-        let names = instances.map(|instance| instance.name.to_string());
-        names.chain(clusters.map(|cluster| cluster.name.to_string())).chain(jobs).take(5).collect()
+    /// What is made of a size: by name in that workspace, by number elsewhere.
+    fn users_of(&self, workspace: &WorkspaceId, name: &SizeName) -> Vec<String> {
+        let instances = self.instances.values().filter(|one| one.size == *name).map(|one| (&one.workspace, &one.name));
+        let clusters = self.clusters.values().filter(|one| one.size == *name).map(|one| (&one.workspace, &one.name));
+        let (own, others): (Vec<_>, Vec<_>) = instances.chain(clusters).partition(|(of, _)| *of == workspace);
+        let jobs = self
+            .pools
+            .iter()
+            .any(|(key, pool)| matches!(key, PoolKey::Serverless(_, size) if size == name) && !pool.jobs.is_empty());
+        let mut by: Vec<String> = own.iter().take(5).map(|(_, name)| name.to_string()).collect();
+        if own.len() > 5 {
+            by.push(format!("{} more", own.len() - 5));
+        }
+        if !others.is_empty() {
+            by.push(format!("{} in other workspaces", others.len()));
+        }
+        by.extend(jobs.then(|| "serverless jobs".to_owned()));
+        by
     }
 
     pub(super) fn set_limit(

@@ -3,10 +3,11 @@
 use super::pool::{Place, PoolKey};
 use super::{ComputeRef, World};
 use crate::compute::instance::InstancePhase;
-use crate::compute::job::{Hold, Job, JobPhase, MemberState};
+use crate::compute::job::{Hold, Job, JobPhase, MemberState, Target};
 use crate::compute::node::{Node, NodePhase};
+use crate::compute::quota::Shortage;
 use crate::compute::size::ComputeName;
-use crate::compute::{ClusterId, InstanceId, JobId, NodeId};
+use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
 use crate::id::WorkspaceId;
 use crate::reason::Reason;
 use crate::rules::{aim, slots};
@@ -52,6 +53,7 @@ impl World {
                     Hold::SteppedAside { .. } => {
                         Reason::SteppedAside { needed: u64::from(job.spec.nodes), times: job.steps_aside, left }
                     }
+                    Hold::Impossible { why, .. } => (**why).clone(),
                     Hold::Launch { detail, .. } => {
                         Reason::LaunchPause { failures: job.launch_failures, last: detail.clone(), left }
                     }
@@ -93,6 +95,12 @@ impl World {
             }
             PoolKey::Serverless(..) => {}
         }
+        // One's own quota holds one up wherever one stands.
+        if let Some(reason @ Reason::QuotaInUse { shortage: Shortage { is_personal: true, .. } }) =
+            &self.explain_own(job.id)
+        {
+            return Some(reason.clone());
+        }
         if pool.queue.first().map(|place| place.job) != Some(job.id) {
             let (position, of) = self.position(job.id)?;
             return Some(Reason::InQueue { position, of });
@@ -105,8 +113,11 @@ impl World {
                     return Some(Reason::Gathering { ready, needed, left });
                 }
                 self.engine_pause().or_else(|| match self.explain_cluster(*id) {
+                    // How many it needs itself, of those on their way.
+                    Some(Reason::NodesStarting { starting, .. }) => {
+                        Some(Reason::NodesStarting { ready, starting, needed })
+                    }
                     Some(reason) if reason.kind() == crate::reason::Kind::Wait => Some(reason),
-                    _ if pool.launching > 0 => Some(Reason::NodesStarting { ready, starting: pool.launching, needed }),
                     _ => {
                         let max = self.clusters.get(id).map_or(0, |cluster| u64::from(cluster.scale.max));
                         Some(Reason::NodesBusy { busy: pool.busy, max, shape: job.spec.shape })
@@ -115,14 +126,24 @@ impl World {
             }
             PoolKey::Instance(id) => {
                 let node = self.instances.get(id)?.node?;
-                let running = self.on.get(&node).map_or(0, |on| on.jobs.len() as u64);
-                Some(Reason::SlotsBusy { running, slots: slots(pool.shape.cores) })
+                let on = self.on.get(&node)?;
+                let (running, slots) = (on.jobs.len() as u64, slots(pool.shape.cores));
+                Some(if running < slots {
+                    Reason::InstanceFull { needed: Resources { cores: 0, ..job.spec.shape }, free: on.free }
+                } else {
+                    Reason::SlotsBusy { running, slots }
+                })
             }
-            PoolKey::Serverless(workspace, size) => {
-                let size = self.sizes.get(size)?;
-                self.blocked(workspace, Some(&job.owner), size, needed, true).or_else(|| self.engine_pause())
-            }
+            PoolKey::Serverless(..) => self.explain_own(job.id).or_else(|| self.engine_pause()),
         }
+    }
+
+    /// Why no nodes can be made for a serverless job now.
+    pub(crate) fn explain_own(&self, id: JobId) -> Option<Reason> {
+        let job = self.jobs.get(&id)?;
+        let Target::Serverless(size) = &job.spec.target else { return None };
+        let size = self.sizes.get(size)?;
+        self.blocked(&job.workspace, Some(&job.owner), size, u64::from(job.spec.nodes), true)
     }
 
     /// Why a cluster has as many nodes as it has.
@@ -154,8 +175,12 @@ impl World {
                 return Some(reason);
             }
         }
-        if aim.target == aim.max && wanted > aim.max {
+        if aim.demand > 0 && aim.target == aim.max && wanted > aim.max && pool.launching == 0 {
             return Some(Reason::AtMax { max: aim.max, wanted: wanted - aim.max });
+        }
+        if pool.launching > 0 {
+            let (ready, starting) = (pool.live - pool.launching, pool.launching);
+            return Some(Reason::NodesStarting { ready, starting, needed: aim.target });
         }
         Some(Reason::Steady {
             nodes: pool.live,

@@ -28,7 +28,7 @@ use crate::compute::cluster::Cluster;
 use crate::compute::instance::Instance;
 use crate::compute::job::Job;
 use crate::compute::node::{Holder, Node};
-use crate::compute::quota::{LimitKey, UseKey};
+use crate::compute::quota::{LimitKey, Resource, UseKey};
 use crate::compute::size::{ComputeName, SiteName, Size, SizeName};
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
 use crate::id::WorkspaceId;
@@ -117,6 +117,17 @@ pub enum ComputeRef {
     Cluster(ClusterId),
 }
 
+/// What a pool lacks that another one might give back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// Room on a site.
+    Room(SiteName),
+    /// A quota of the workspace.
+    Quota(WorkspaceId, Resource),
+    /// A quota of one person, which no cluster's node counts against.
+    OwnQuota,
+}
+
 /// What has a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Due {
@@ -153,9 +164,11 @@ pub struct World {
 
     // What the step in progress has to do.
     pub(crate) now: Now,
+    /// What the wall clock showed a step ago.
+    pub(crate) wall_before: Timestamp,
     pub(crate) dirty: BTreeSet<PoolKey>,
     /// Pools that wait for quota or capacity, looked at again when either is given back.
-    pub(crate) starved: BTreeSet<PoolKey>,
+    pub(crate) starved: BTreeMap<PoolKey, Lack>,
     kicked: BTreeSet<Key>,
     pub(crate) out: Outcome,
 }
@@ -275,7 +288,8 @@ impl World {
     pub(crate) fn pool_mut(&mut self, key: &PoolKey) -> &mut Pool {
         if !self.pools.contains_key(key) {
             let shape = self.pool_shape(key);
-            self.pools.insert(key.clone(), Pool { shape, ..Pool::default() });
+            let by_owner = matches!(key, PoolKey::Serverless(..)).then(BTreeMap::new);
+            self.pools.insert(key.clone(), Pool { shape, by_owner, ..Pool::default() });
         }
         self.pools.get_mut(key).expect("it was just put there")
     }
@@ -414,8 +428,8 @@ impl World {
 
     /// Something was given back: whoever waits for quota or capacity is looked at again.
     pub(crate) fn wake_starved(&mut self) {
-        let starved = std::mem::take(&mut self.starved);
-        self.dirty.extend(starved);
+        // They stay on the list until they have been looked at: others decide by it meanwhile.
+        self.dirty.extend(self.starved.keys().cloned());
     }
 
     fn index_instance(&mut self, id: InstanceId) {
@@ -553,6 +567,16 @@ impl World {
             self.deadlines.remove(&(before, Due::Pool(key.clone())));
         }
         self.deadlines.extend(at.map(|at| (at, Due::Pool(key.clone()))));
+    }
+
+    /// Pools whose time to be looked at has come.
+    pub(crate) fn due_pools(&self) -> Vec<PoolKey> {
+        self.pool_wakes.iter().filter(|(_, at)| **at <= self.now.mono).map(|(key, _)| key.clone()).collect()
+    }
+
+    /// When the next pool is to be looked at.
+    pub(crate) fn next_pool_wake(&self) -> Option<Mono> {
+        self.pool_wakes.values().min().copied()
     }
 
     /// The earliest deadline that has passed. It stays until its record changes, which every rule sees to.

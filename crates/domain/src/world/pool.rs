@@ -6,7 +6,7 @@ use crate::compute::job::{Job, Priority, Target};
 use crate::compute::node::{Holder, Node, NodePhase};
 use crate::compute::size::SizeName;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
-use crate::id::WorkspaceId;
+use crate::id::{UserId, WorkspaceId};
 use crate::time::Mono;
 
 /// What shares a queue.
@@ -104,6 +104,8 @@ pub struct Pool {
     pub shape: Resources,
     /// Who waits and may be started, in order.
     pub queue: BTreeSet<Place>,
+    /// The same by owner, where one person's quota must not hold up the others: in serverless pools.
+    pub by_owner: Option<BTreeMap<UserId, BTreeSet<Place>>>,
     /// Jobs that are not over.
     pub jobs: BTreeSet<JobId>,
     /// What the queue needs.
@@ -129,6 +131,9 @@ impl Pool {
         self.jobs.insert(job.id);
         if job.is_eligible() {
             self.queue.insert(Place::of(job));
+            if let Some(by_owner) = &mut self.by_owner {
+                by_owner.entry(job.owner.clone()).or_default().insert(Place::of(job));
+            }
             self.demand.add(job, self.shape);
         }
     }
@@ -136,6 +141,14 @@ impl Pool {
     pub(super) fn remove_job(&mut self, job: &Job) {
         self.jobs.remove(&job.id);
         if job.is_eligible() && self.queue.remove(&Place::of(job)) {
+            if let Some(by_owner) = &mut self.by_owner
+                && let Some(places) = by_owner.get_mut(&job.owner)
+            {
+                places.remove(&Place::of(job));
+                if places.is_empty() {
+                    by_owner.remove(&job.owner);
+                }
+            }
             self.demand.remove(job, self.shape);
         }
     }
@@ -216,8 +229,26 @@ impl Pool {
 /// What runs on a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnNode {
-    /// Jobs with a part there.
+    /// Jobs with a part there, in the order of their numbers.
     pub jobs: Vec<JobId>,
     /// What is left.
     pub free: Resources,
+}
+
+impl OnNode {
+    /// A job comes onto the node.
+    pub(crate) fn add(&mut self, job: JobId, taken: Resources) {
+        if let Err(place) = self.jobs.binary_search(&job) {
+            self.jobs.insert(place, job);
+            self.free = self.free.minus(taken);
+        }
+    }
+
+    /// A job is off the node.
+    pub(crate) fn remove(&mut self, job: JobId, taken: Resources) {
+        if let Ok(place) = self.jobs.binary_search(&job) {
+            self.jobs.remove(place);
+            self.free = self.free.plus(taken);
+        }
+    }
 }

@@ -101,14 +101,13 @@ impl World {
         for job in jobs {
             for member in job.members.iter().filter(|member| member.state != MemberState::Off) {
                 let taken = job.takes();
-                world.edit_node(member.node, |_, on| {
-                    on.jobs.push(job.id);
-                    on.free = on.free.minus(taken);
-                });
+                world.edit_node(member.node, |_, on| on.add(job.id, taken));
             }
             world.insert_job(job);
         }
         schedules.into_iter().for_each(|entry| world.put_schedule(entry));
+        world.find_starved();
+        world.wall_before = now.wall;
         world.out = super::Outcome::default();
         world
     }
