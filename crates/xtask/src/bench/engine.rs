@@ -35,7 +35,12 @@ pub fn measure(workspace: &Workspace, seconds: u32, has_crashes: bool, report: &
     for figures in durable {
         match figures.name() {
             "submissions" => {
-                report.add("durable submissions from 64 callers", AtLeast(10_000.0), figures.number("per_second"), "/s");
+                report.add(
+                    "durable submissions from 64 callers",
+                    AtLeast(10_000.0),
+                    figures.number("per_second"),
+                    "/s",
+                );
                 report.add("durable submissions from 64 callers: p99", AtMost(50.0), figures.number("p99_ms"), "ms");
                 report.add("durable submissions: inputs in a batch", Context, figures.number("per_batch"), "");
             }
@@ -74,7 +79,12 @@ fn core_figures(figures: &Figures, report: &mut Report) {
 fn schedule_figures(figures: &Figures, report: &mut Report) {
     let (count, due) = (figures.number("count"), figures.number("due"));
     report.add(format!("{count} schedules: planning all"), Context, figures.number("planned_seconds"), "s");
-    report.add(format!("{count} schedules: {due} due in the same second"), AtMost(1.0), figures.number("fired_seconds"), "s");
+    report.add(
+        format!("{count} schedules: {due} due in the same second"),
+        AtMost(1.0),
+        figures.number("fired_seconds"),
+        "s",
+    );
 }
 
 fn crashes(workspace: &Workspace) -> Result<()> {
