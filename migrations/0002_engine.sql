@@ -5,6 +5,8 @@
 
 -- Who may write the tables below: the engine that took the last epoch. Every batch asks for its own.
 alter table installation add column epoch bigint not null default 0;
+-- Which engine took it: one whose answer got lost finds its own mark again.
+alter table installation add column engine text not null default '';
 
 -- Small records that pages never list by themselves: the engine's own counters, sites, sizes, limits, unknown things.
 create table engine_records (
@@ -96,13 +98,13 @@ create index schedules_by_target on schedules (target_kind, target_id, id);
 create table commands (
     id            text   not null,                          -- made by whoever gave the command
     workspace_id  text   not null,
-    at            bigint not null,
+    mono          bigint not null,                          -- when, on the clock that only goes forward
     revision      bigint not null,
     digest        text   not null,                          -- of the order: an id belongs to one order alone
     answer        text   not null,                          -- JSON
     primary key (id, workspace_id)                          -- looked up by id, many at once
 );
-create index commands_by_time on commands (at);
+create index commands_by_time on commands (mono);
 
 -- What was decided and why.
 create table decisions (
@@ -110,6 +112,7 @@ create table decisions (
     ordinal       bigint not null,
     workspace_id  text   not null,                          -- empty if it is about the engine as a whole
     at            bigint not null,
+    mono          bigint not null,                          -- the same on the clock that only goes forward
     about_kind    text   not null,
     about_id      bigint not null,
     code          text   not null,

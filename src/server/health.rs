@@ -1,6 +1,7 @@
 //! `/healthz`, `/readyz` and `/metrics`, for machines.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,6 +12,9 @@ use sha2::{Digest as _, Sha256};
 use super::request::RequestInfo;
 use super::state::AppState;
 
+/// How long the database may take to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The process lives.
 pub async fn healthz() -> &'static str {
     "ok\n"
@@ -18,7 +22,9 @@ pub async fn healthz() -> &'static str {
 
 /// The process can work: its database answers and its engine runs.
 pub async fn readyz(State(state): State<AppState>) -> Response {
-    match state.store().ping().await {
+    // A database that hangs is one that does not answer.
+    let ping = tokio::time::timeout(PATIENCE, state.store().ping()).await;
+    match ping.map_err(|_| "no answer in time".to_owned()).and_then(|ping| ping.map_err(|error| error.to_string())) {
         Ok(()) => {
             let engine = state.engine().status();
             let complaint = engine.phase.complaint();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use atelier_engine::clock;
 use atelier_engine::hands::Drivers;
 use atelier_engine::live::Cut;
-use atelier_engine::run::{Engine, MachineClock, Options};
+use atelier_engine::run::{DataLock, Engine, MachineClock, Options, StartError, make_room};
 use atelier_engine::store::{Missing, Store};
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
@@ -32,6 +32,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         Some((cert, key)) => Some(load_tls(cert, key).await?),
         None => None,
     };
+    let lock = lock_data(&config)?;
     let store = Arc::new(open_store(&config, Missing::Make).await?);
     let metrics = PrometheusBuilder::new()
         .set_buckets(&[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0])
@@ -40,7 +41,8 @@ pub async fn run(config: Config) -> Result<(), String> {
         .map_err(|error| error.to_string())?;
     let passwords = Passwords::new().map_err(|error| error.to_string())?;
     let hands = Drivers::default();
-    let (engine, engine_task) = Engine::start(Arc::clone(&store), hands, MachineClock::new(), Options::default())
+    let options = Options { lock, ..Options::default() };
+    let (engine, engine_task) = Engine::start(Arc::clone(&store), hands, MachineClock::new(), options)
         .await
         .map_err(|error| error.to_string())?;
     let state = AppState::new(config, store, engine, passwords, metrics).await.map_err(|error| error.to_string())?;
@@ -82,6 +84,21 @@ pub async fn run(config: Config) -> Result<(), String> {
     }
     tracing::info!("Atelier has stopped");
     served.map_err(|error| format!("the server stopped: {error}"))
+}
+
+/// Takes the data directory for this server alone, before anything in it is touched, and makes room where there is none.
+fn lock_data(config: &Config) -> Result<Option<DataLock>, String> {
+    if config.database_url.is_some() {
+        return Ok(None);
+    }
+    make_folder(&config.data)?;
+    make_room(&config.data);
+    match DataLock::take(&config.data) {
+        Ok(lock) => Ok(Some(lock)),
+        // Where nothing can be written the database says so in better words.
+        Err(StartError::Lock(..)) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Opens the configured database.

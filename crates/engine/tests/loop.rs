@@ -432,12 +432,34 @@ async fn a_full_disk_loses_nothing() {
     assert_eq!(again.map(|answer| job(&answer).0), Ok(first.0 + taken + 1));
     assert!(ballast.exists());
     assert_eq!(it.handle.ask(|world| (world.jobs().count() as u64, world.audit())).await, Ok((taken + 2, vec![])));
+    // A change that is given up, and then one that is kept: others must see it while this engine still runs.
+    assert_eq!(it.give("submit-first", submit(pool)).await.map(|answer| job(&answer)), Ok(first));
+    it.give("submit-after", submit(pool)).await.expect("queued");
+    let other: Arc<Store> = place.open().await;
+    let seen = other.load_engine().await.expect("loads").records.iter().filter(|r| is_job(r)).count() as u64;
+    assert_eq!(seen, taken + 3, "what was acknowledged is committed");
+    other.close().await;
     it.stop().await;
     let store: Arc<Store> = place.open().await;
     assert_eq!(
         store.load_engine().await.expect("loads").records.iter().filter(|r| is_job(r)).count() as u64,
-        taken + 2
+        taken + 3
     );
+}
+
+#[tokio::test]
+async fn on_a_full_disk_what_was_answered_keeps_its_answer() {
+    let place = Place::new(Kind::Sqlite);
+    let free = Arc::new(AtomicU64::new(1 << 30));
+    let it = Running::start(place.open().await, Manner::Idle, disk(&free)).await;
+    let pool = it.furnish(1).await;
+    let first = job(&it.give("submit-first", submit(pool)).await.expect("queued"));
+    free.store(0, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(it.give("submit-first", submit(pool)).await.map(|answer| job(&answer)), Ok(first));
+    let refused = it.give("submit-other", submit(pool)).await;
+    assert!(matches!(&refused, Err(OrderError::Refused(reason)) if reason.code() == "disk-full"), "{refused:?}");
+    it.give("cancel-first", atelier_domain::world::Order::Cancel(first)).await.expect("frees something");
+    it.stop().await;
 }
 
 fn is_job(record: &atelier_domain::world::Record) -> bool {

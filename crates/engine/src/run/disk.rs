@@ -37,6 +37,14 @@ fn free_space(folder: &Path) -> io::Result<u64> {
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
+/// Throws the ballast off before the database is opened, if there is no room: starting writes too.
+pub fn make_room(folder: &Path) {
+    let floor = DiskOptions::default().floor;
+    if free_space(folder).is_ok_and(|free| free < floor) && std::fs::remove_file(folder.join("ballast")).is_ok() {
+        tracing::error!(path = %folder.display(), "the disk is full: the ballast was thrown off to be able to start");
+    }
+}
+
 /// Watches one disk.
 #[derive(Debug)]
 pub(super) struct Disk {

@@ -96,6 +96,17 @@ pub(super) enum Message {
     Ask(Box<dyn FnOnce(&World) + Send>),
 }
 
+impl Message {
+    /// About how much of it is written.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Order(mail) => mail.json.len() + mail.payload.as_ref().map_or(0, String::len),
+            Self::Report(mail) => mail.json.len(),
+            Self::Ask(_) => 0,
+        }
+    }
+}
+
 /// An order with all that can be worked out before its turn.
 pub(super) struct OrderMail {
     pub id: String,

@@ -16,7 +16,7 @@ mod status;
 mod time;
 mod turn;
 
-pub use disk::{DiskOptions, FreeSpace};
+pub use disk::{DiskOptions, FreeSpace, make_room};
 pub use handle::{CommandId, EngineHandle, NewOrder, OrderError};
 pub use status::{Phase, Status};
 pub use time::{Clock, MachineClock};
@@ -54,8 +54,30 @@ pub struct Options {
     pub snapshot_most: usize,
     /// Watching the disk of an embedded database.
     pub disk: DiskOptions,
+    /// The lock of the data directory, if it was taken before the store was opened.
+    pub lock: Option<DataLock>,
     /// What becomes of commits, for tests.
     pub commits: Option<CommitFault>,
+}
+
+/// Holds the lock file of a data directory. The system gives it back when the process ends, however it ends.
+#[derive(Clone, Debug)]
+pub struct DataLock {
+    _file: Arc<File>,
+}
+
+impl DataLock {
+    /// Takes the lock, before anything there is touched: a second server must not even bring the database up to date.
+    pub fn take(folder: &std::path::Path) -> Result<Self, StartError> {
+        let path = folder.join("engine.lock");
+        let cannot = |error| StartError::Lock(path.display().to_string(), error);
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(cannot)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: Arc::new(file) }),
+            Err(std::fs::TryLockError::WouldBlock) => Err(StartError::Locked(folder.display().to_string())),
+            Err(std::fs::TryLockError::Error(error)) => Err(cannot(error)),
+        }
+    }
 }
 
 impl Default for Options {
@@ -68,6 +90,7 @@ impl Default for Options {
             snapshot_every: Span::hours(24),
             snapshot_most: 50_000,
             disk: DiskOptions::default(),
+            lock: None,
             commits: None,
         }
     }
@@ -123,8 +146,13 @@ impl Engine {
         clock: impl Clock,
         options: Options,
     ) -> Result<(EngineHandle, JoinHandle<()>), StartError> {
-        let lock = store.folder().map(lock).transpose()?;
-        let epoch = store.take_epoch(None).await?.unwrap_or_default();
+        let lock = match (&options.lock, store.folder()) {
+            (Some(lock), _) => Some(lock.clone()),
+            (None, Some(folder)) => Some(DataLock::take(folder)?),
+            (None, None) => None,
+        };
+        let engine = format!("{:032x}", rand::random::<u128>());
+        let epoch = store.take_epoch(&engine, None).await?.unwrap_or_default();
         let loaded = store.load_engine().await?;
         let time = EngineTime::going_on(Arc::new(clock), loaded.previous.as_ref());
         let now = time.now();
@@ -146,7 +174,9 @@ impl Engine {
             stopping,
             status,
             world,
+            engine,
             epoch,
+            last_wall: now.wall,
             disk,
             _lock: lock,
             wake: None,
@@ -158,17 +188,5 @@ impl Engine {
             workspaces: HashSet::new(),
         };
         Ok((handle, tokio::spawn(it.run())))
-    }
-}
-
-/// Holds the lock file of a data directory. The system gives it back when the process ends, however it ends.
-fn lock(folder: &std::path::Path) -> Result<File, StartError> {
-    let path = folder.join("engine.lock");
-    let cannot = |error| StartError::Lock(path.display().to_string(), error);
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(cannot)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(StartError::Locked(folder.display().to_string())),
-        Err(std::fs::TryLockError::Error(error)) => Err(cannot(error)),
     }
 }

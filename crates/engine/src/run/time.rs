@@ -29,9 +29,10 @@ impl MachineClock {
     /// Looks at the machine.
     pub fn new() -> Self {
         let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
-        let uptime = std::fs::read_to_string("/proc/uptime").ok();
-        let uptime = uptime.and_then(|text| text.split(' ').next()?.parse().ok()).map(Duration::from_secs_f64);
-        let boot = id.map(|id| id.trim().to_owned()).zip(uptime);
+        // The same clock as that of `Instant`: while the machine sleeps, both stand still.
+        let uptime = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let uptime = Duration::try_from(uptime).unwrap_or_default();
+        let boot = id.map(|id| (id.trim().to_owned(), uptime));
         Self { started: clock::instant(), boot }
     }
 }

@@ -1,7 +1,6 @@
 //! The loop itself.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 use atelier_domain::WorkspaceId;
 use atelier_domain::history::Event;
 use atelier_domain::reason::Reason;
+use atelier_domain::schedule::due::SMALL_STEP_BACK;
 use atelier_domain::time::{Mono, Now, Timestamp};
 use atelier_domain::world::{Answer, Input, Outcome, World};
 use tokio::sync::{mpsc, watch};
@@ -18,7 +18,7 @@ use super::event;
 use super::handle::{Message, OrderError, OrderMail, ReportMail};
 use super::status::{Phase, Status};
 use super::time::EngineTime;
-use super::{Commit, Options};
+use super::{Commit, DataLock, Options};
 use crate::clock;
 use crate::hands::Hands;
 use crate::store::{self, Answered, BatchRow, CommandRow, Store, Trace, WriteTx, json};
@@ -27,6 +27,8 @@ use crate::store::{self, Answered, BatchRow, CommandRow, Store, Trace, WriteTx, 
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
 /// The wall clock may jump, and a test's or a laptop's often does: it is looked at so often.
 const LONGEST_NAP: Duration = Duration::from_secs(10);
+/// What goes into one batch: more would hold up everybody who writes for too long.
+const MOST_BYTES: usize = 8 << 20;
 /// The first pause after a failure; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest such pause.
@@ -47,10 +49,14 @@ pub(super) struct Loop {
     pub stopping: watch::Receiver<bool>,
     pub status: watch::Sender<Status>,
     pub world: World,
+    /// The mark of this engine beside its epoch.
+    pub engine: String,
     pub epoch: i64,
+    /// What the wall clock showed at the last step.
+    pub last_wall: Timestamp,
     pub disk: Option<Disk>,
     /// Held as long as the loop lives.
-    pub _lock: Option<File>,
+    pub _lock: Option<DataLock>,
     pub wake: Option<Mono>,
     pub wake_wall: Option<Timestamp>,
     /// When the World was loaded, if its first step is still to come.
@@ -148,11 +154,9 @@ impl Loop {
         let mut pause = FIRST_PAUSE;
         loop {
             let (mut work, now, is_load) = match self.loaded.take() {
-                // What it is and what it wants is durable; then it looks at what became due while nobody looked.
-                Some(now) => {
-                    self.hands.act(self.world.wanted());
-                    (Vec::new(), now, true)
-                }
+                // It looks at what became due while nobody looked; that also asks whether the epoch is still ours, so that what
+                // is wanted is told only then.
+                Some(now) => (Vec::new(), now, true),
                 None => {
                     if !self.gather(&mut mail).await {
                         return Phase::Stopped;
@@ -161,6 +165,8 @@ impl Loop {
                 }
             };
             if work.is_empty() && !is_load && !self.is_due(now) {
+                // Sign-ins need room too, also while the engine has nothing to do.
+                self.look_at_disk().await;
                 self.tidy(now).await;
                 continue;
             }
@@ -195,21 +201,26 @@ impl Loop {
         }
         let nap = self.nap();
         let most = if self.careful > 0 { 1 } else { self.options.batch };
+        let mut bytes = 0;
         tokio::select! {
             biased;
-            count = self.inbox.recv_many(mail, most) => {
-                if count == 0 {
-                    return false;
+            first = self.inbox.recv() => match first {
+                Some(message) => {
+                    bytes += message.size();
+                    mail.push(message);
                 }
-            }
+                None => return false,
+            },
             _ = self.stopping.changed() => return false,
             () = tokio::time::sleep(nap) => return true,
         }
         // Those who were answered by the batch before ask again about now; let them get in.
         tokio::task::yield_now().await;
         while mail.len() < most
+            && bytes < MOST_BYTES
             && let Ok(message) = self.inbox.try_recv()
         {
+            bytes += message.size();
             mail.push(message);
         }
         true
@@ -233,7 +244,11 @@ impl Loop {
     }
 
     fn is_due(&self, now: Now) -> bool {
-        self.wake.is_some_and(|wake| wake <= now.mono) || self.wake_wall.is_some_and(|wake| wake <= now.wall)
+        // A clock that was ahead by hours and was set right: what was planned by it must be planned anew, at once.
+        let was_ahead = self.last_wall.since(now.wall) > SMALL_STEP_BACK;
+        was_ahead
+            || self.wake.is_some_and(|wake| wake <= now.mono)
+            || self.wake_wall.is_some_and(|wake| wake <= now.wall)
     }
 
     fn nap(&self) -> Duration {
@@ -248,8 +263,9 @@ impl Loop {
     /// One batch: looks up, steps, writes, and only then tells. What is left in `work` after an error was not told anything.
     async fn batch(&mut self, work: &mut Vec<Work>, now: Now, mut is_load: bool) -> Result<(), Trouble> {
         let began = clock::instant();
+        let is_first = is_load;
         let had_work = !work.is_empty();
-        self.refuse_for_want_of_room(work).await;
+        self.refuse_for_want_of_room(work).await?;
         if had_work && work.is_empty() && !is_load && !self.is_due(now) {
             return Ok(());
         }
@@ -308,6 +324,12 @@ impl Loop {
         metrics::counter!("atelier_engine_inputs_total").increment(inputs.len() as u64);
         if snapshot.is_some() {
             self.snapshot_at = Some(now.wall);
+        }
+        self.last_wall = now.wall;
+        let mut outcome = outcome;
+        if is_first {
+            // All of it, whatever the step itself would have told.
+            outcome.effects = self.world.wanted();
         }
         self.tell(std::mem::take(work), twins, outcome, inputs.len(), revision, now);
         Ok(())
@@ -373,9 +395,11 @@ impl Loop {
 
     /// All records as JSON when it is time for that. The World is then made of them anew, as a replay will make it.
     fn snapshot(&mut self, now: Now, is_load: &mut bool) -> Option<String> {
-        let is_due = self.snapshot_at.is_none_or(|at| now.wall.since(at) >= self.options.snapshot_every);
+        let is_due =
+            self.snapshot_at.is_none_or(|at| at > now.wall || now.wall.since(at) >= self.options.snapshot_every);
         let size: usize = self.world.counts().iter().map(|(_, count)| count).sum();
-        if !is_due || size > self.options.snapshot_most {
+        let is_disk_low = self.disk.as_ref().is_some_and(Disk::is_low);
+        if !is_due || is_disk_low || size > self.options.snapshot_most {
             return None;
         }
         let records = self.world.records();
@@ -413,22 +437,41 @@ impl Loop {
     }
 
     /// On a full disk only what frees something is taken. The refusal is not stored: there will be room again.
-    async fn refuse_for_want_of_room(&mut self, work: &mut Vec<Work>) {
-        let Some(disk) = &mut self.disk else { return };
-        disk.look().await;
-        if !disk.is_low() {
-            return;
-        }
+    /// What was answered before still gets its answer.
+    async fn refuse_for_want_of_room(&mut self, work: &mut Vec<Work>) -> Result<(), Trouble> {
+        self.look_at_disk().await;
+        let Some(disk) = self.disk.as_ref().filter(|disk| disk.is_low()) else { return Ok(()) };
         let (free, floor) = disk.numbers();
-        let (refused, kept): (Vec<Work>, Vec<Work>) = std::mem::take(work).into_iter().partition(|work| match work {
-            Work::Order(mail) => mail.order().is_some_and(|order| !order.frees()),
-            Work::Report(_) => false,
-        });
+        let (mut refused, kept): (Vec<Work>, Vec<Work>) =
+            std::mem::take(work).into_iter().partition(|work| match work {
+                Work::Order(mail) => mail.order().is_some_and(|order| !order.frees()),
+                Work::Report(_) => false,
+            });
         *work = kept;
-        for work in refused {
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<&str> = refused.iter().filter_map(id).collect();
+        let answered = match self.store.answered(&asked).await {
+            Ok(answered) => answered,
+            Err(error) => {
+                work.append(&mut refused);
+                return Err(error.into());
+            }
+        };
+        let twins = answer_known(&mut refused, &answered);
+        let twins = twins.into_iter().map(|(_, mail)| Work::Order(mail));
+        for work in refused.into_iter().chain(twins) {
             work.fail(OrderError::Refused(Reason::DiskFull { free, floor }));
         }
-        self.status.send_if_modified(|status| !std::mem::replace(&mut status.is_disk_low, true));
+        Ok(())
+    }
+
+    async fn look_at_disk(&mut self) {
+        let Some(disk) = &mut self.disk else { return };
+        disk.look().await;
+        let is_low = disk.is_low();
+        self.status.send_if_modified(|status| std::mem::replace(&mut status.is_disk_low, is_low) != is_low);
     }
 
     /// Throws the World away and loads it again, for as long as it takes. Gives the end, if there is one.
@@ -457,6 +500,11 @@ impl Loop {
                 Err(error) => {
                     tracing::error!(%error, "the engine's records cannot be loaded; it tries again");
                     why = error.to_string();
+                    if Trouble::from(error).is_full()
+                        && let Some(disk) = &mut self.disk
+                    {
+                        disk.is_full();
+                    }
                 }
             }
         }
@@ -480,7 +528,7 @@ impl Loop {
 
     /// Takes a new epoch, which waits for a commit of ours that may still be going on; false if somebody else was quicker.
     async fn reload(&mut self) -> store::Result<bool> {
-        let Some(epoch) = self.store.take_epoch(Some(self.epoch)).await? else { return Ok(false) };
+        let Some(epoch) = self.store.take_epoch(&self.engine, Some(self.epoch)).await? else { return Ok(false) };
         self.epoch = epoch;
         let loaded = self.store.load_engine().await?;
         let now = self.time.now();
@@ -496,7 +544,7 @@ impl Loop {
         if at < self.prune_at {
             return;
         }
-        let pause = match self.store.prune_engine(self.options.keep, now.wall).await {
+        let pause = match self.store.prune_engine(self.options.keep, now.mono).await {
             // Ten bites a second keep up with what the loop can write.
             Ok(true) => Duration::from_millis(100),
             Ok(false) => self.options.prune_every,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::any::AnyConnectOptions;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{Any, AnyConnection, AnyPool, Executor as _, Pool};
+use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Executor as _, Pool};
 
 use super::readers::Readers;
 use super::{Kind, Store, pool_options};
@@ -139,6 +139,9 @@ async fn connect_writer(kind: Kind, options: AnyConnectOptions) -> Result<AnyPoo
         .max_connections(1)
         .min_connections(1)
         .acquire_timeout(Duration::from_secs(10))
+        // A commit that failed for want of room ends SQLite's transaction without sqlx knowing it; such a connection would
+        // take later changes into a transaction that nobody ever commits.
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
         .after_connect(move |connection, _| Box::pin(prepare(connection, kind, Access::Write)))
         .connect_with(options)
         .await
@@ -156,7 +159,13 @@ pub(super) async fn prepare(connection: &mut AnyConnection, kind: Kind, access: 
             &["pragma query_only = on", "pragma busy_timeout = 5000", "pragma cache_size = -2000"]
         }
         // A server that hangs must not hold the one writer for ever.
-        (Kind::Postgres, Access::Write) => &["set statement_timeout = '30s'"],
+        // Nor may a server that froze in the middle of a change hold its successor; and fencing counts on what is committed
+        // being seen.
+        (Kind::Postgres, Access::Write) => &[
+            "set statement_timeout = '30s'",
+            "set idle_in_transaction_session_timeout = '30s'",
+            "set default_transaction_isolation = 'read committed'",
+        ],
         (Kind::Postgres, Access::Read) => {
             &["set statement_timeout = '30s'", "set session characteristics as transaction read only"]
         }

@@ -42,16 +42,29 @@ pub(crate) struct BatchRow<'a> {
 }
 
 impl Store {
-    /// Takes the next epoch: whoever had one before cannot write any more. With `only`, only if that is the present one.
+    /// Takes the next epoch: whoever had one before cannot write any more. With `only`, only if that is the present one, or
+    /// if the present one was taken by the same engine and the answer got lost.
     /// Waits for a change that is being committed, so what is read after this is what there is.
-    pub(crate) async fn take_epoch(&self, only: Option<i64>) -> Result<Option<i64>> {
+    pub(crate) async fn take_epoch(&self, engine: &str, only: Option<i64>) -> Result<Option<i64>> {
         let _in_line = self.write_lock.lock().await;
-        let epoch =
-            sqlx::query_scalar("update installation set epoch = epoch + 1 where epoch = $1 or $1 < 0 returning epoch")
-                .bind(only.unwrap_or(-1))
-                .fetch_optional(&self.writer)
-                .await?;
-        Ok(epoch)
+        let text = "update installation set epoch = epoch + 1, engine = $2 where epoch = $1 or $1 < 0 or engine = $2 \
+                    returning epoch";
+        let query = sqlx::query_scalar(text).bind(only.unwrap_or(-1)).bind(engine);
+        Ok(query.fetch_optional(&self.writer).await?)
+    }
+
+    /// Which of these commands were answered before, without writing anything.
+    pub(crate) async fn answered(&self, ids: &[&str]) -> Result<Answered> {
+        let cells: Vec<Cell> = ids.iter().map(|id| Cell::from(*id)).collect();
+        let mut answered = Answered::new();
+        for some in cells.chunks(1_024) {
+            let look = "select workspace_id, id, digest, answer from commands where id in ";
+            let text = in_list(look, self.kind(), some.len());
+            for row in self.reader.rows(bind(sqlx::query(&text), some)).await? {
+                answered.insert((row.get(0), row.get(1)), Known { digest: row.get(2), answer: row.get(3) });
+            }
+        }
+        Ok(answered)
     }
 }
 
@@ -122,7 +135,7 @@ impl WriteTx<'_> {
         let (kind, revision, now) = (self.kind(), self.revision, batch.now);
         self.topics.extend(&trace.topics);
         let mut answered =
-            Many::new("insert into commands (workspace_id, id, at, revision, digest, answer) values", 6, "");
+            Many::new("insert into commands (workspace_id, id, mono, revision, digest, answer) values", 6, "");
         let mut payloads = Many::new("insert into job_payloads (job_id, body) values", 2, "");
         for command in commands {
             if let Some((job, body)) = command.payload {
@@ -131,7 +144,7 @@ impl WriteTx<'_> {
             answered.push([
                 command.workspace.into(),
                 command.id.into(),
-                now.wall.0.into(),
+                now.mono.0.into(),
                 revision.into(),
                 command.digest.into(),
                 command.answer.into(),

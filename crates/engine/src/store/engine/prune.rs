@@ -1,6 +1,6 @@
 //! Dropping what has been kept long enough, in small bites between batches.
 
-use atelier_domain::time::{Span, Timestamp};
+use atelier_domain::time::{Mono, Span};
 
 use crate::store::{Result, Store};
 
@@ -21,42 +21,53 @@ impl Default for Keep {
     }
 }
 
-/// Rows that go in one statement: some ten milliseconds.
+/// Small rows that go in one statement: some ten milliseconds.
 const BITE: i64 = 2_000;
+/// Batches hold all that went into them, up to some megabytes.
+const BATCH_BITE: i64 = 50;
+/// A snapshot may be tens of megabytes.
+const SNAPSHOT_BITE: i64 = 1;
 
 impl Store {
     /// Drops a bite of what is too old. Says whether there may be more.
-    pub(crate) async fn prune_engine(&self, keep: Keep, now: Timestamp) -> Result<bool> {
+    ///
+    /// Age is measured on the clock that only goes forward: a wall clock that is ahead for a while must not make the engine
+    /// forget which commands it has answered.
+    pub(crate) async fn prune_engine(&self, keep: Keep, now: Mono) -> Result<bool> {
         // Revisions go with the time, so the oldest of them are looked at without an index of their own, which every batch
         // would have to write.
         let statements = [
             (
-                "delete from batches where wall < $1 and revision in (select revision from batches where \
+                "delete from batches where mono < $1 and revision in (select revision from batches where \
                  revision < (select max(revision) from batches) order by revision limit $2)",
                 keep.batches,
+                BATCH_BITE,
             ),
             (
-                "delete from snapshots where wall < $1 and revision in (select revision from snapshots where \
+                "delete from snapshots where mono < $1 and revision in (select revision from snapshots where \
                  revision < (select max(revision) from snapshots) order by revision limit $2)",
                 keep.batches,
+                SNAPSHOT_BITE,
             ),
             (
-                "delete from commands where (id, workspace_id) in (select id, workspace_id from commands where at < $1 \
-                 order by at limit $2)",
+                "delete from commands where (id, workspace_id) in (select id, workspace_id from commands where mono < $1 \
+                 order by mono limit $2)",
                 keep.commands,
+                BITE,
             ),
             (
-                "delete from decisions where at < $1 and (revision, ordinal) in (select revision, ordinal from decisions \
-                 order by revision, ordinal limit $2)",
+                "delete from decisions where mono < $1 and (revision, ordinal) in (select revision, ordinal from \
+                 decisions order by revision, ordinal limit $2)",
                 keep.decisions,
+                BITE,
             ),
         ];
         let mut has_more = false;
-        for (statement, kept) in statements {
+        for (statement, kept, bite) in statements {
             let _in_line = self.write_lock.lock().await;
-            let before = now.0.saturating_sub(kept.as_millis());
-            let done = sqlx::query(statement).bind(before).bind(BITE).execute(&self.writer).await?;
-            has_more |= done.rows_affected() >= BITE.unsigned_abs();
+            let before = i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(kept.as_millis());
+            let done = sqlx::query(statement).bind(before).bind(bite).execute(&self.writer).await?;
+            has_more |= done.rows_affected() >= bite.unsigned_abs();
         }
         Ok(has_more)
     }

@@ -48,7 +48,7 @@ impl Trace {
             topics.insert(Topic::Jobs);
         }
         for (ordinal, decision) in outcome.decisions.iter().enumerate() {
-            rows.decide(decision, ordinal, revision, now.wall);
+            rows.decide(decision, ordinal, revision, now);
         }
         rows.charge(outcome, now.wall);
 
@@ -169,9 +169,9 @@ impl Rows {
                 "on conflict (id) do update set is_enabled = excluded.is_enabled, body = excluded.body",
             ),
             decisions: Many::new(
-                "insert into decisions (revision, ordinal, workspace_id, at, about_kind, about_id, code, reason, \
+                "insert into decisions (revision, ordinal, workspace_id, at, mono, about_kind, about_id, code, reason, \
                  sentence) values",
-                9,
+                10,
                 "",
             ),
             ledger: Many::new(
@@ -333,7 +333,7 @@ impl Rows {
         self.deletes[table].1.push(id.into());
     }
 
-    fn decide(&mut self, decision: &Decision, ordinal: usize, revision: i64, at: Timestamp) {
+    fn decide(&mut self, decision: &Decision, ordinal: usize, revision: i64, now: Now) {
         let (kind, id) = match decision.about {
             About::Engine => ("engine", 0),
             About::Instance(id) => ("instance", id.0),
@@ -346,7 +346,8 @@ impl Rows {
             revision.into(),
             (ordinal as u64).into(),
             decision.workspace.as_ref().map_or("", |workspace| workspace.as_str()).into(),
-            at.0.into(),
+            now.wall.0.into(),
+            now.mono.0.into(),
             kind.into(),
             id.into(),
             decision.reason.code().into(),
