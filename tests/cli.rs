@@ -64,8 +64,7 @@ impl Running {
     }
 
     fn stop(mut self) -> (i32, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs").success());
+        atelier_testing::terminate(self.child.id()).expect("it runs");
         let status = self.child.wait().expect("ends");
         let mut log = String::new();
         self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("reads");
@@ -242,7 +241,7 @@ fn a_fresh_server_prints_its_set_up_code_and_sigterm_ends_it_cleanly() {
     assert!(lines.any(|line| line.contains("set-up code")), "the code is printed");
     assert!(lines.any(|line| line.contains("ready")), "and then it is ready");
     assert!(get(port, "/").is_some_and(|text| text.contains("/set-up")));
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs").success());
+    atelier_testing::terminate(child.id()).expect("it runs");
     assert!(lines.any(|line| line.contains("SIGTERM")));
     assert_eq!(child.wait().expect("ends").code(), Some(0));
 }

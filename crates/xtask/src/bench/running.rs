@@ -93,7 +93,7 @@ impl Running {
             return Ok(status);
         }
         // Until it is waited for, the id is this child's and nobody else's.
-        Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
+        atelier_testing::terminate(self.child.id())?;
         poll_until("the end of the server", Duration::from_secs(20), || self.child.try_wait().transpose())
             .map_err(|timed_out| io::Error::other(timed_out.to_string()))?
     }
