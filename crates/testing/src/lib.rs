@@ -23,6 +23,13 @@ pub fn free_port() -> u16 {
         .port()
 }
 
+/// Asks a process to end, as `kill` does; through the shell's own `kill`, since not every machine has the program.
+pub fn terminate(process: u32) -> std::io::Result<()> {
+    let status =
+        std::process::Command::new("sh").args(["-c", "kill -TERM \"$1\"", "sh", &process.to_string()]).status()?;
+    if status.success() { Ok(()) } else { Err(std::io::Error::other(format!("kill ended with {status}"))) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,11 +40,4 @@ mod tests {
         assert_ne!(port, 0);
         TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("nobody else took it in the meantime");
     }
-}
-
-/// Asks a process to end, as `kill` does; through the shell's own `kill`, since not every machine has the program.
-pub fn terminate(process: u32) -> std::io::Result<()> {
-    let status =
-        std::process::Command::new("sh").args(["-c", "kill -TERM \"$1\"", "sh", &process.to_string()]).status()?;
-    if status.success() { Ok(()) } else { Err(std::io::Error::other(format!("kill ended with {status}"))) }
 }
