@@ -28,6 +28,8 @@ from jupyterhub.proxy import Proxy
 
 
 class NoProxy(Proxy):
+    async def start(self): ...
+    async def stop(self): ...
     async def add_route(self, routespec, target, data): ...
     async def delete_route(self, routespec): ...
     async def get_all_routes(self): return {}
@@ -60,7 +62,9 @@ pub fn compare(
     let folder = folder.join("peer");
     step("Installing JupyterHub into a throw-away environment", || install(&folder))?;
     let hub = start(&folder)?;
-    let version = hub.ask("GET", "/hub/api/", &[], "")?.text();
+    let about = hub.ask("GET", "/hub/api/", &[], "")?.text();
+    let about: serde_json::Value = serde_json::from_str(&about).unwrap_or_default();
+    let version = about["version"].as_str().unwrap_or("of an unknown version").to_owned();
     let cookie = step(&format!("Making {people} people in JupyterHub"), || {
         make_people(&hub, people)?;
         sign_in(&hub)
