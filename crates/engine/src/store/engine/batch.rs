@@ -178,3 +178,22 @@ impl WriteTx<'_> {
         run(kind, &mut self.tx, &statements).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Missing;
+
+    #[tokio::test]
+    async fn an_engine_whose_answer_got_lost_finds_its_own_mark() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_sqlite(&folder.path().join("atelier.db"), Missing::Make).await.expect("opens");
+        let first = store.take_epoch("one", None).await.expect("takes").expect("always");
+        // Taken again with the epoch before it: the answer to the first never arrived.
+        assert_eq!(store.take_epoch("one", Some(first - 1)).await.expect("takes"), Some(first + 1));
+        // Another engine came in between: this one is fenced, whatever it remembers.
+        assert_eq!(store.take_epoch("two", None).await.expect("takes"), Some(first + 2));
+        assert_eq!(store.take_epoch("one", Some(first + 1)).await.expect("takes"), None);
+        store.close().await;
+    }
+}
