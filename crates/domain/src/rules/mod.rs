@@ -156,15 +156,20 @@ impl World {
 
     /// Works out anew what every pool lacks, without deciding anything: a World that was loaded knows it again.
     pub(crate) fn find_starved(&mut self) {
-        let lacks = self.pools.keys().filter_map(|key| {
-            let why = match key {
+        // A compute without nodes and jobs has no pool yet, and may want its first node.
+        let clusters = self.clusters.keys().copied().map(PoolKey::Cluster);
+        let instances = self.instances.keys().copied().map(PoolKey::Instance);
+        let serverless = self.pools.keys().filter(|key| matches!(key, PoolKey::Serverless(..))).cloned();
+        let lacks = clusters.chain(instances).chain(serverless).filter_map(|key| {
+            let why = match &key {
                 PoolKey::Cluster(id) => self.explain_cluster(*id),
                 PoolKey::Instance(id) => self.explain_instance(*id),
                 PoolKey::Serverless(..) => {
-                    self.next_to_serve(key, &BTreeSet::new()).and_then(|job| self.explain_own(job))
+                    self.next_to_serve(&key, &BTreeSet::new()).and_then(|job| self.explain_own(job))
                 }
             };
-            Some((key.clone(), self.lack_in(key, &why?)?))
+            let lack = self.lack_in(&key, &why?)?;
+            Some((key, lack))
         });
         self.starved = lacks.collect();
     }

@@ -1,6 +1,6 @@
 //! Explaining: what something waits for right now, worked out when somebody asks and not before.
 
-use super::pool::{Place, PoolKey};
+use super::pool::{Place, Pool, PoolKey};
 use super::{ComputeRef, World};
 use crate::compute::instance::InstancePhase;
 use crate::compute::job::{Hold, Job, JobPhase, MemberState, Target};
@@ -149,7 +149,8 @@ impl World {
     /// Why a cluster has as many nodes as it has.
     pub fn explain_cluster(&self, id: ClusterId) -> Option<Reason> {
         let cluster = self.clusters.get(&id)?;
-        let pool = self.pools.get(&PoolKey::Cluster(id))?;
+        let empty = Pool::default();
+        let pool = self.pools.get(&PoolKey::Cluster(id)).unwrap_or(&empty);
         let aim = aim(cluster, pool.busy, pool.demand.nodes(), self.now.mono);
         if let Some(until) = cluster.yields_until.filter(|until| *until > self.now.mono) {
             return Some(Reason::Yielding { left: until.since(self.now.mono) });
