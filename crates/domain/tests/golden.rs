@@ -2,8 +2,9 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden` writes them anew; the difference is then read like code.
 
+mod support;
+
 use std::fmt::Write as _;
-use std::path::Path;
 
 use atelier_domain::access::{Action, Area, Grant, Rights, Role, Whose};
 use atelier_domain::account::{AccountState, AccountVerb, Refusal};
@@ -12,15 +13,7 @@ use atelier_domain::compute::{JobId, ScheduleId};
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::id::UserId;
 use atelier_domain::time::Span;
-
-fn golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder is part of the repository");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "tests/golden/{name} differs; see the module's comment");
-}
+use support::golden;
 
 #[test]
 fn the_access_matrix_is_reviewed() {

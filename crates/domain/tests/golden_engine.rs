@@ -5,9 +5,9 @@
 #![cfg(feature = "zones")]
 
 mod script;
+mod support;
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::compute::job::{JobSpec, JobState, Priority, RetryCause, Target};
@@ -21,15 +21,7 @@ use atelier_domain::time::{Mono, Span};
 use atelier_domain::world::{Exit, FoundNode, Order, Report, ScheduleTarget};
 
 use script::{Stage, cores, family, gang, idle_after, job, local, new_instance, retry, scale, size};
-
-fn golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder is part of the repository");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "tests/golden/{name} differs; see the module's comment");
-}
+use support::golden;
 
 // ---- reasons --------------------------------------------------------------------------------------------------------
 

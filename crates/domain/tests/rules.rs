@@ -3,10 +3,10 @@
 #![cfg(feature = "zones")]
 
 mod script;
+mod support;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use atelier_domain::UserId;
 use atelier_domain::compute::cluster::Plan;
@@ -30,6 +30,7 @@ use script::{
     Stage, compute, cores, family, gang, idle_after, job, local, new_instance, ok, order_elsewhere, order_of, retry,
     scale, size, timetable,
 };
+use support::golden;
 
 // ---- every phase of an instance -------------------------------------------------------------------------------------
 
@@ -324,15 +325,6 @@ fn a_cordoned_node_goes_also_without_a_word() {
 }
 
 // ---- refusals -------------------------------------------------------------------------------------------------------
-
-fn golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder is part of the repository");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "tests/golden/{name} differs; UPDATE_GOLDEN=1 writes it anew");
-}
 
 const POOL: ClusterId = ClusterId(1);
 const FOREIGN_POOL: ClusterId = ClusterId(2);

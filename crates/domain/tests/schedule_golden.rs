@@ -4,22 +4,15 @@
 //! like code.
 #![cfg(feature = "zones")]
 
+mod support;
+
 use std::fmt::Write as _;
-use std::path::Path;
 
 use atelier_domain::Timestamp;
 use atelier_domain::schedule::recurrence::Parts;
 use atelier_domain::schedule::{Action, Cron, LocalTime, Recurrence, Schedule, Timetable, Trigger, Zone, action};
 use atelier_domain::text::Problem;
-
-fn golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder is part of the repository");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "tests/golden/{name} differs; see the module's comment");
-}
+use support::golden;
 
 /// A cron expression, or the JSON of a recurrence.
 fn trigger(text: &str) -> Result<Trigger, Problem> {
