@@ -15,7 +15,7 @@ use atelier_engine::run::{
     CommandId, Commit, CommitFault, DiskOptions, Engine, MachineClock, NewOrder, Options, OrderError, Phase, StartError,
 };
 use atelier_engine::store::{HistoryFilter, Keep, Kind, Store};
-use common::{Manner, Place, Running, author, cluster, job, submit};
+use common::{Manner, Place, Running, author, cluster, job, runs_again, submit};
 use sqlx::AnyPool;
 
 /// Runs one claim on both databases, as two tests.
@@ -49,14 +49,21 @@ async fn count(place: &Place, statement: &str) -> i64 {
 
 /// Waits until the engine says so.
 async fn until(running: &Running, what: &str, is_so: impl Fn(&World) -> bool + Clone + Send + 'static) {
-    for _ in 0..1_000 {
-        let is_so = is_so.clone();
-        if running.handle.ask(move |world| is_so(world)).await == Ok(true) {
-            return;
+    // The World changes with batches alone, and each of them is told.
+    let mut status = running.handle.watch();
+    let comes = async {
+        loop {
+            status.borrow_and_update();
+            let is_so = is_so.clone();
+            if running.handle.ask(move |world| is_so(world)).await == Ok(true) {
+                return;
+            }
+            status.changed().await.expect("the engine runs");
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{what} did not come about in time");
+    };
+    tokio::time::timeout(Duration::from_secs(30), comes)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not come in time"));
 }
 
 /// Commits that go as the list says, and well after it.
@@ -140,7 +147,7 @@ on_both! {
         assert_eq!(it.give("submit-0001", submit(pool)).await, Err(OrderError::Uncertain));
         let answer = loop {
             match it.give("submit-0001", submit(pool)).await {
-                Err(OrderError::Uncertain) => tokio::time::sleep(Duration::from_millis(10)).await,
+                Err(OrderError::Uncertain) => runs_again(&it.handle).await,
                 other => break other,
             }
         };
@@ -308,7 +315,6 @@ on_both! {
             it.give(&format!("submit-{number:04}"), submit(pool)).await.expect("queued");
         }
         it.stop().await;
-        tokio::time::sleep(Duration::from_millis(5)).await;
         let keep = Keep { batches: Span::millis(1), commands: Span::millis(1), decisions: Span::hours(1) };
         let options = Options { keep, prune_every: Duration::from_millis(10), ..Options::default() };
         let it = Running::start(place.open().await, Manner::Idle, options).await;
@@ -341,7 +347,7 @@ async fn a_lost_connection_is_mended_on_postgres() {
             let id = format!("submit-{round}-{number}");
             while let Err(error) = it.give(&id, submit(pool)).await {
                 assert_eq!(error, OrderError::Uncertain);
-                tokio::time::sleep(Duration::from_millis(10)).await;
+                runs_again(&it.handle).await;
             }
         }
     }
@@ -425,7 +431,7 @@ async fn a_full_disk_loses_nothing() {
     store.limit_pages(100_000).await.expect("limits");
     let again = loop {
         match it.give_with(&format!("submit-{taken:04}"), submit(pool), payload()).await {
-            Err(OrderError::Uncertain) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(OrderError::Uncertain) => runs_again(&it.handle).await,
             other => break other,
         }
     };

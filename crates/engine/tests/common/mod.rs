@@ -13,7 +13,7 @@ use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, Command, Effect, Exit, Order, Part, Report};
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_engine::hands::Hands;
-use atelier_engine::run::{CommandId, Engine, EngineHandle, MachineClock, NewOrder, Options, OrderError};
+use atelier_engine::run::{CommandId, Engine, EngineHandle, MachineClock, NewOrder, Options, OrderError, Phase};
 use atelier_engine::store::{Author, FirstAccount, Kind, Missing, Store};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -224,9 +224,17 @@ async fn carry_out(handle: EngineHandle, effect: Effect, delay: Duration) {
         tokio::time::sleep(delay).await;
         // Told again until it is durable.
         while let Err(OrderError::Uncertain) = handle.report(report.clone()).await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            runs_again(&handle).await;
         }
     }
+}
+
+/// Waits until an engine that has to load its records again has done so, or has ended.
+pub async fn runs_again(handle: &EngineHandle) {
+    let mut status = handle.watch();
+    let again = status.wait_for(|status| !matches!(status.phase, Phase::Recovering { .. }));
+    // An engine that has gone away says nothing any more; whoever asks it next hears that.
+    let _ = tokio::time::timeout(Duration::from_secs(30), again).await.expect("it loads its records again in time");
 }
 
 fn off(part: Part) -> Report {
