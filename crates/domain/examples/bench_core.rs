@@ -1,4 +1,5 @@
-//! How fast the core decides, on one thread: `cargo xtask bench engine` runs this and prints a table.
+//! How fast the core decides, on one thread: `cargo xtask bench engine` runs this and prints a table. With the word
+//! `scheduling` only the case of `cargo xtask bench scheduling`.
 //!
 //! A site with so many ready nodes and so many waiting jobs goes round and round: a job starts, ends, frees its place,
 //! the next one takes it, a new one is submitted. Every input is one of those reports or orders.
@@ -9,9 +10,11 @@ use std::time::Instant;
 
 use atelier_domain::compute::cluster::ScaleSettings;
 use atelier_domain::compute::job::{JobSpec, Priority, Target};
-use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName};
+use atelier_domain::compute::script::Scripts;
+use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName, Tier};
+use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, Resources};
-use atelier_domain::schedule::{Action, Cron, Timetable, Trigger, Zone};
+use atelier_domain::schedule::{Action, Cron, StopJobs, Timetable, Trigger, Zone};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
     Answer, Command, Effect, Exit, Input, NewInstance, Order, Outcome, Part, Report, ScheduleTarget, World,
@@ -21,8 +24,14 @@ use atelier_domain::{UserId, WorkspaceId};
 const BATCH: usize = 128;
 
 fn main() {
-    for (clusters, nodes, queued) in [(1, 100, 1_000), (10, 100_000, 1_000_000)] {
-        core(clusters, nodes, queued);
+    // Only the case in which fair share and backfill have most to do.
+    if std::env::args().nth(1).as_deref() == Some("scheduling") {
+        return core(10, 100_000, 1_000_000, 1_000);
+    }
+    for (clusters, nodes, queued, people) in
+        [(1, 100, 1_000, 1), (10, 100_000, 1_000_000, 1), (10, 100_000, 1_000_000, 1_000)]
+    {
+        core(clusters, nodes, queued, people);
     }
     schedules();
 }
@@ -46,16 +55,24 @@ impl Bench {
         Input::Command(Command { workspace, user, name: "ada".into(), order })
     }
 
-    fn submit(&self, cluster: u64) -> Input {
-        self.order(Order::Submit(JobSpec {
+    /// A job of one of so many people. With many people every fourth job wants a part of a node only, so that there is room
+    /// beside others and something to look for before the first in the queue.
+    fn submit(&self, cluster: u64, number: u64, people: u64) -> Input {
+        let shape =
+            if people > 1 && number.is_multiple_of(4) { Resources::new(3, 4, 0) } else { Resources::new(4, 8, 0) };
+        let order = Order::Submit(JobSpec {
             target: Target::Cluster(ClusterId(cluster)),
-            shape: Resources::new(4, 8, 0),
+            shape,
             nodes: 1,
             priority: Priority::Medium,
             timeout: Some(Span::hours(1)),
             grace: Span::seconds(30),
             retry: None,
-        }))
+            tier: Tier::Dedicated,
+            after: Vec::new(),
+        });
+        let user = UserId::new(format!("person-{}", number / 10 % people));
+        Input::Command(Command { workspace: self.workspace.clone(), user: Some(user), name: "ada".into(), order })
     }
 }
 
@@ -80,14 +97,16 @@ fn new_bench() -> Bench {
     bench
 }
 
-fn core(clusters: u64, nodes: u64, queued: u64) {
+fn core(clusters: u64, nodes: u64, queued: u64, people: u64) {
     let mut bench = new_bench();
     let per_cluster = u32::try_from(nodes / clusters).expect("few enough");
     for number in 1..=clusters {
         let order = bench.order(Order::CreateCluster {
             name: ComputeName::parse(&format!("cluster-{number}")).expect("a short name"),
             size: SizeName::parse("general-4").expect("a short name"),
-            scale: ScaleSettings { min: per_cluster, max: per_cluster, idle: Span::seconds(120) },
+            scale: ScaleSettings { min: per_cluster, max: per_cluster, idle: Span::seconds(120), warm: 0 },
+            tier: Tier::Dedicated,
+            tags: Tags::default(),
         });
         let outcome = bench.step(&[order]);
         let up = outcome.effects.iter().filter_map(|effect| match effect {
@@ -101,7 +120,7 @@ fn core(clusters: u64, nodes: u64, queued: u64) {
     let mut running: Vec<Part> = Vec::new();
     let mut batch = Vec::new();
     for number in 0..nodes + queued {
-        batch.push(bench.submit(number % clusters + 1));
+        batch.push(bench.submit(number % clusters + 1, number, people));
         if batch.len() == 1_000 || number + 1 == nodes + queued {
             let outcome = bench.step(&batch);
             batch.clear();
@@ -110,6 +129,15 @@ fn core(clusters: u64, nodes: u64, queued: u64) {
     }
     assert_eq!(bench.world.queued() as u64, queued);
 
+    // Among many people jobs take seconds, so that nothing is handed over ahead of time and every start is a decision.
+    let is_slow = people > 1;
+    let mut begun = 0;
+    if is_slow {
+        let starts: Vec<Input> = running.iter().map(|part| Input::Report(Report::JobStarted(*part))).collect();
+        begun = starts.len();
+        bench.step(&starts);
+        bench.now += 2_000;
+    }
     let seconds = if queued > 100_000 { 6.0 } else { 4.0 };
     let (mut inputs, mut next, mut submitted) = (0_u64, 0_usize, 0_u64);
     let start = Instant::now();
@@ -120,10 +148,12 @@ fn core(clusters: u64, nodes: u64, queued: u64) {
             let part = running[next];
             next += 1;
             submitted += 1;
-            batch.push(Input::Report(Report::JobStarted(part)));
+            let started = if is_slow { running.get(begun).copied() } else { Some(part) };
+            begun += usize::from(started.is_some());
+            batch.extend(started.map(|part| Input::Report(Report::JobStarted(part))));
             batch.push(Input::Report(Report::JobExited { part, exit: Exit::Code(0) }));
             batch.push(Input::Report(Report::JobOff { part, exit: Exit::Code(0) }));
-            batch.push(bench.submit(submitted % clusters + 1));
+            batch.push(bench.submit(submitted % clusters + 1, submitted, people));
         }
         let outcome = bench.step(&batch);
         assert_eq!(outcome.ended.len(), BATCH / 4, "every job ended");
@@ -131,12 +161,13 @@ fn core(clusters: u64, nodes: u64, queued: u64) {
         inputs += batch.len() as u64;
         if next > 1_000_000 {
             running.drain(..next);
+            begun = begun.saturating_sub(next);
             next = 0;
         }
     }
     let rate = inputs as f64 / start.elapsed().as_secs_f64();
     println!(
-        "{{\"figure\":\"core\",\"queued\":{queued},\"nodes\":{nodes},\"inputs_per_second\":{rate:.0},\"resident_mb\":{:.0}}}",
+        "{{\"figure\":\"core\",\"queued\":{queued},\"nodes\":{nodes},\"people\":{people},\"inputs_per_second\":{rate:.0},\"resident_mb\":{:.0}}}",
         resident_mb()
     );
 }
@@ -157,15 +188,17 @@ fn schedules() {
     let mut batch = Vec::new();
     // Sixteen schedules for an instance at most.
     for number in 0..count / 16 {
-        batch.push(bench.order(Order::CreateInstance(NewInstance {
+        batch.push(bench.order(Order::CreateInstance(Box::new(NewInstance {
             name: ComputeName::parse(&format!("i-{number}")).expect("a short name"),
             size: SizeName::parse("general-4").expect("a short name"),
             owner: bench.user.clone(),
-            script: None,
+            owner_name: "Bench".into(),
+            scripts: Scripts::default(),
+            tags: Tags::default(),
             keeps_quota: false,
             idle: None,
             starts: false,
-        })));
+        }))));
         if batch.len() == 1_000 || number + 1 == count / 16 {
             for reply in bench.step(&batch).replies.into_iter().flatten() {
                 assert!(matches!(reply, Ok(Answer::Instance(_))), "{reply:?}");
@@ -182,6 +215,7 @@ fn schedules() {
             target: ScheduleTarget::Instance(atelier_domain::compute::InstanceId(number % (count / 16) + 1)),
             action: Action::Start,
             timetable: Box::new(timetable),
+            jobs: StopJobs::Now,
         }));
         if batch.len() == 1_000 || number + 1 == count {
             for reply in bench.step(&batch).replies.into_iter().flatten() {

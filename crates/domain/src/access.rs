@@ -200,13 +200,15 @@ actions! {
     JobSubmit = Jobs, "job.submit", "submit jobs", "jobs/write",                                                       [No Own No Any Any];
     /// Cancel and retry.
     JobCancel = Jobs, "job.cancel", "cancel jobs", "jobs/cancel/action",                                               [No Own No Any Any];
+    /// Hold, release and move waiting jobs: one's own among one's own, or anybody's over all others.
+    JobQueue = Jobs, "job.queue", "hold, release and move waiting jobs", "",                                           [No Own Any Any Any];
 
     /// The ledger.
     CostRead = Money, "cost.read", "see cost", "",                                                                     [Own Own Any Any Any];
     /// Budgets of the workspace and of people.
     BudgetWrite = Money, "budget.write", "set budgets", "",                                                            [No No No No Any];
-    /// Quota limits.
-    QuotaWrite = Money, "quota.write", "set quotas", "locations/updateQuotas/action",                                  [No No No No Any];
+    /// Quota limits, and the weights of shares.
+    QuotaWrite = Money, "quota.write", "set quotas and shares", "locations/updateQuotas/action",                       [No No No No Any];
 
     /// The workspace exists and has a name.
     WorkspaceRead = Workspace, "workspace.read", "see the workspace", "read",                                          [Any Any Any Any Any];

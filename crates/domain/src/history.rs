@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::Role;
 use crate::compute::job::Priority;
-use crate::compute::{JobId, ScheduleId};
+use crate::compute::{JobId, NodeId, ScheduleId};
 use crate::id::UserId;
 use crate::text::and_list;
 use crate::time::Span;
@@ -107,12 +107,27 @@ pub enum Event {
         /// The network address of the last one.
         address: String,
     },
+    /// A personal token for the API was made.
+    TokenCreated {
+        /// What it is called.
+        token: String,
+        /// For how many days it works.
+        days: u32,
+    },
+    /// A personal token for the API was taken away.
+    TokenRevoked {
+        /// What it was called.
+        token: String,
+    },
     /// An instance was made.
     InstanceCreated {
         /// Its name.
         instance: String,
         /// Its size.
         size: String,
+        /// For whom, if for somebody else.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
     },
     /// An instance was started.
     InstanceStarted {
@@ -128,6 +143,45 @@ pub enum Event {
     InstanceRestarted {
         /// Its name.
         instance: String,
+    },
+    /// An instance gets a fresh environment.
+    InstanceRebuilt {
+        /// Its name.
+        instance: String,
+    },
+    /// The tags of an instance were changed.
+    InstanceTagged {
+        /// Its name.
+        instance: String,
+    },
+    /// What runs when an instance starts was changed.
+    InstanceScriptsSet {
+        /// Its name.
+        instance: String,
+    },
+    /// The owner accepted scripts that somebody else had made.
+    InstanceScriptsAccepted {
+        /// Its name.
+        instance: String,
+    },
+    /// An instance's scheduled stop was put off.
+    InstanceStopPostponed {
+        /// Its name.
+        instance: String,
+    },
+    /// An instance's next scheduled stop is left out.
+    InstanceStopSkipped {
+        /// Its name.
+        instance: String,
+    },
+    /// What a workspace demands of idle shutdown was changed.
+    IdleRulesSet {
+        /// The shortest idle time.
+        min: Span,
+        /// The longest.
+        max: Span,
+        /// Whether every instance must have one.
+        is_required: bool,
     },
     /// An instance gets another size.
     InstanceResized {
@@ -163,6 +217,11 @@ pub enum Event {
         min: u32,
         /// The most nodes.
         max: u32,
+    },
+    /// The tags of a cluster were changed.
+    ClusterTagged {
+        /// Its name.
+        cluster: String,
     },
     /// It was changed how a cluster scales.
     ClusterScaled {
@@ -203,6 +262,70 @@ pub enum Event {
         job: JobId,
         /// The new priority.
         priority: Priority,
+    },
+    /// A budget was set, or taken away.
+    BudgetSet {
+        /// Whose.
+        whose: String,
+        /// How much a month, for people; empty if it was taken away.
+        amount: String,
+        /// What happens when it is spent.
+        action: String,
+    },
+    /// Something was done to all jobs of an array.
+    ArrayChanged {
+        /// Its first job.
+        array: JobId,
+        /// What was done: the beginning of a sentence that goes on with the array.
+        change: String,
+    },
+    /// A job was held back.
+    JobHeld {
+        /// Which.
+        job: JobId,
+    },
+    /// A job was let go again.
+    JobReleased {
+        /// Which.
+        job: JobId,
+    },
+    /// A job's place in its queue was changed.
+    JobMoved {
+        /// Which.
+        job: JobId,
+        /// Whether over the jobs of others.
+        over_all: bool,
+    },
+    /// A job was ended as if its node were taken back.
+    JobEvicted {
+        /// Which.
+        job: JobId,
+    },
+    /// A node was taken back by hand.
+    NodeEvicted {
+        /// Which.
+        node: NodeId,
+    },
+    /// Somebody's share was set.
+    ShareSet {
+        /// Whose, by id.
+        person: String,
+        /// Their weight.
+        weight: u32,
+    },
+    /// It was set after how long use counts half.
+    HalfLifeSet {
+        /// After how long.
+        half_life: Span,
+    },
+    /// It was set how a queue is served.
+    QueuePolicySet {
+        /// Which queue, for people.
+        queue: String,
+        /// In what order.
+        order: String,
+        /// Whether jobs may start before others that they do not delay.
+        backfill: bool,
     },
     /// A schedule was added.
     ScheduleAdded {
@@ -273,6 +396,15 @@ pub enum Event {
         /// What the driver calls it.
         name: String,
     },
+    /// The list of packages in the base environment of instances was changed.
+    EnvironmentChanged {
+        /// Lines that are new in it.
+        added: Vec<String>,
+        /// Lines that are not in it any more.
+        removed: Vec<String>,
+    },
+    /// The base environment of instances is built anew.
+    EnvironmentRebuilt,
 }
 
 /// What a live page watches. An event belongs to one topic or more.
@@ -293,12 +425,22 @@ pub enum Topic {
     Schedules,
     /// The engine as a whole: sizes, limits, sites, the pause, what is unknown.
     Engine,
+    /// What was decided about instances, above all that one is going to stop: every page shows its viewer's own.
+    Warnings,
 }
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Self; 7] =
-        [Self::People, Self::History, Self::Instances, Self::Clusters, Self::Jobs, Self::Schedules, Self::Engine];
+    pub const ALL: [Self; 8] = [
+        Self::People,
+        Self::History,
+        Self::Instances,
+        Self::Clusters,
+        Self::Jobs,
+        Self::Schedules,
+        Self::Engine,
+        Self::Warnings,
+    ];
 
     /// The name in the event stream.
     pub const fn key(self) -> &'static str {
@@ -310,6 +452,7 @@ impl Topic {
             Self::Jobs => "jobs",
             Self::Schedules => "schedules",
             Self::Engine => "engine",
+            Self::Warnings => "warnings",
         }
     }
 
@@ -323,7 +466,7 @@ impl Topic {
         match self {
             Self::People => crate::access::Action::MemberRead,
             Self::History => crate::access::Action::HistoryRead,
-            Self::Instances | Self::Schedules => crate::access::Action::InstanceRead,
+            Self::Instances | Self::Schedules | Self::Warnings => crate::access::Action::InstanceRead,
             Self::Clusters => crate::access::Action::ClusterRead,
             Self::Jobs => crate::access::Action::JobRead,
             Self::Engine => crate::access::Action::EngineRead,
@@ -347,21 +490,41 @@ impl Event {
             Self::SignedOut => "signed-out",
             Self::SessionsEnded { .. } => "sessions-ended",
             Self::SignInPaused { .. } => "sign-in-paused",
+            Self::TokenCreated { .. } => "token-created",
+            Self::TokenRevoked { .. } => "token-revoked",
             Self::InstanceCreated { .. } => "instance-created",
             Self::InstanceStarted { .. } => "instance-started",
             Self::InstanceStopped { .. } => "instance-stopped",
             Self::InstanceRestarted { .. } => "instance-restarted",
+            Self::InstanceRebuilt { .. } => "instance-rebuilt",
+            Self::InstanceTagged { .. } => "instance-tagged",
+            Self::InstanceScriptsSet { .. } => "instance-scripts-set",
+            Self::InstanceScriptsAccepted { .. } => "instance-scripts-accepted",
+            Self::InstanceStopPostponed { .. } => "instance-stop-postponed",
+            Self::InstanceStopSkipped { .. } => "instance-stop-skipped",
+            Self::IdleRulesSet { .. } => "idle-rules-set",
             Self::InstanceResized { .. } => "instance-resized",
             Self::InstanceConfigured { .. } => "instance-configured",
             Self::InstanceExtended { .. } => "instance-extended",
             Self::InstanceDeleted { .. } => "instance-deleted",
             Self::ClusterCreated { .. } => "cluster-created",
+            Self::ClusterTagged { .. } => "cluster-tagged",
             Self::ClusterScaled { .. } => "cluster-scaled",
             Self::ClusterPaused { .. } => "cluster-paused",
             Self::ClusterResumed { .. } => "cluster-resumed",
             Self::ClusterDeleted { .. } => "cluster-deleted",
             Self::JobCancelled { .. } => "job-cancelled",
             Self::JobPrioritised { .. } => "job-prioritised",
+            Self::BudgetSet { .. } => "budget-set",
+            Self::ArrayChanged { .. } => "array-changed",
+            Self::JobHeld { .. } => "job-held",
+            Self::JobReleased { .. } => "job-released",
+            Self::JobMoved { .. } => "job-moved",
+            Self::JobEvicted { .. } => "job-evicted",
+            Self::NodeEvicted { .. } => "node-evicted",
+            Self::ShareSet { .. } => "share-set",
+            Self::HalfLifeSet { .. } => "half-life-set",
+            Self::QueuePolicySet { .. } => "queue-policy-set",
             Self::ScheduleAdded { .. } => "schedule-added",
             Self::ScheduleChanged { .. } => "schedule-changed",
             Self::ScheduleSwitched { .. } => "schedule-switched",
@@ -373,6 +536,8 @@ impl Event {
             Self::EnginePaused => "engine-paused",
             Self::EngineResumed => "engine-resumed",
             Self::UnknownRemoved { .. } => "unknown-removed",
+            Self::EnvironmentChanged { .. } => "environment-changed",
+            Self::EnvironmentRebuilt => "environment-rebuilt",
         }
     }
 
@@ -398,10 +563,28 @@ impl Event {
             Self::SignInPaused { failures, address } => {
                 format!("paused sign-in of {whom} after {failures} failed tries, the last from {address}")
             }
-            Self::InstanceCreated { instance, size } => format!("created the instance {instance} of size {size}"),
+            Self::TokenCreated { token, days } => {
+                let life = crate::text::counted(u64::from(*days), "day", "days");
+                format!("created the API token “{token}”{}, which works for {life}", of(subject))
+            }
+            Self::TokenRevoked { token } => format!("revoked the API token “{token}”{}", of(subject)),
+            Self::InstanceCreated { instance, size, owner } => {
+                let whose = owner.as_ref().map(|owner| format!(" for {owner}")).unwrap_or_default();
+                format!("created the instance {instance} of size {size}{whose}")
+            }
             Self::InstanceStarted { instance } => format!("started the instance {instance}"),
             Self::InstanceStopped { instance } => format!("stopped the instance {instance}"),
             Self::InstanceRestarted { instance } => format!("restarted the instance {instance}"),
+            Self::InstanceRebuilt { instance } => format!("gave the instance {instance} a fresh environment"),
+            Self::InstanceTagged { instance } => format!("changed the tags of the instance {instance}"),
+            Self::InstanceScriptsSet { instance } => format!("changed the scripts of the instance {instance}"),
+            Self::InstanceScriptsAccepted { instance } => format!("accepted the scripts of the instance {instance}"),
+            Self::InstanceStopPostponed { instance } => format!("put off the stop of the instance {instance}"),
+            Self::InstanceStopSkipped { instance } => format!("left out the next stop of the instance {instance}"),
+            Self::IdleRulesSet { min, max, is_required } => {
+                let must = if *is_required { ", required for all instances" } else { "" };
+                format!("set idle shutdown to between {min} and {max}{must}")
+            }
             Self::InstanceResized { instance, size } => {
                 format!("changed the size of the instance {instance} to {size}")
             }
@@ -411,6 +594,7 @@ impl Event {
             Self::ClusterCreated { cluster, size, min, max } => {
                 format!("created the cluster {cluster} with {min} to {max} nodes of size {size}")
             }
+            Self::ClusterTagged { cluster } => format!("changed the tags of the cluster {cluster}"),
             Self::ClusterScaled { cluster, min, max, idle } => {
                 format!("set the cluster {cluster} to {min} to {max} nodes that stay idle for {idle}")
             }
@@ -421,6 +605,27 @@ impl Event {
             }
             Self::JobCancelled { job } => format!("cancelled {job}"),
             Self::JobPrioritised { job, priority } => format!("gave {job} {} priority", priority.key()),
+            Self::BudgetSet { whose, amount, .. } if amount.is_empty() => format!("took the budget of {whose} away"),
+            Self::BudgetSet { whose, amount, action } => {
+                let then = match action.as_str() {
+                    "refuse" => "; when it is spent, new work is refused",
+                    "stop-idle" => "; when it is spent, new work is refused and what is idle stops",
+                    _ => "",
+                };
+                format!("set the budget of {whose} to {amount} a month{then}")
+            }
+            Self::ArrayChanged { array, change } => format!("{change} the array of {array}"),
+            Self::JobHeld { job } => format!("held {job} back"),
+            Self::JobReleased { job } => format!("let {job} start again"),
+            Self::JobMoved { job, over_all: true } => format!("moved {job} over the jobs of others"),
+            Self::JobMoved { job, over_all: false } => format!("moved {job} in the queue"),
+            Self::JobEvicted { job } => format!("evicted {job}"),
+            Self::NodeEvicted { node } => format!("evicted {node}"),
+            Self::ShareSet { person, weight } => format!("gave {person} a share of {weight}"),
+            Self::HalfLifeSet { half_life } => format!("let use count half after {half_life}"),
+            Self::QueuePolicySet { queue, order, backfill } => {
+                format!("let {queue} be served by {order}{}", if *backfill { " with backfill" } else { "" })
+            }
             Self::ScheduleAdded { schedule, target } => format!("added {schedule} to {target}"),
             Self::ScheduleChanged { schedule, target } => format!("changed {schedule} of {target}"),
             Self::ScheduleSwitched { schedule, target, is_enabled } => {
@@ -444,6 +649,15 @@ impl Event {
             Self::EnginePaused => "paused all acting of the engine".into(),
             Self::EngineResumed => "let the engine act again".into(),
             Self::UnknownRemoved { site, name } => format!("had {name} removed from {site}, where nobody knows it"),
+            Self::EnvironmentChanged { added, removed } => {
+                let said: Vec<String> = [("added", added), ("removed", removed)]
+                    .into_iter()
+                    .filter(|(_, lines)| !lines.is_empty())
+                    .map(|(verb, lines)| format!("{verb} {}", some_of(lines)))
+                    .collect();
+                format!("changed the base environment of instances: {}", said.join("; "))
+            }
+            Self::EnvironmentRebuilt => "had the base environment of instances built anew".into(),
         }
     }
 
@@ -458,32 +672,54 @@ impl Event {
             | Self::PasswordReset { .. }
             | Self::PasswordChanged { .. }
             | Self::ProfileChanged
+            | Self::TokenCreated { .. }
+            | Self::TokenRevoked { .. }
             | Self::SignedIn { .. } => &[Topic::People, Topic::History],
             Self::SignedOut | Self::SessionsEnded { .. } | Self::SignInPaused { .. } => &[Topic::History],
             Self::InstanceCreated { .. }
             | Self::InstanceStarted { .. }
             | Self::InstanceStopped { .. }
             | Self::InstanceRestarted { .. }
+            | Self::InstanceRebuilt { .. }
+            | Self::InstanceTagged { .. }
+            | Self::InstanceScriptsSet { .. }
+            | Self::InstanceScriptsAccepted { .. }
+            | Self::InstanceStopPostponed { .. }
+            | Self::InstanceStopSkipped { .. }
             | Self::InstanceResized { .. }
             | Self::InstanceConfigured { .. }
             | Self::InstanceExtended { .. }
             | Self::InstanceDeleted { .. } => &[Topic::Instances, Topic::History],
             Self::ClusterCreated { .. }
             | Self::ClusterScaled { .. }
+            | Self::ClusterTagged { .. }
             | Self::ClusterPaused { .. }
             | Self::ClusterResumed { .. }
             | Self::ClusterDeleted { .. } => &[Topic::Clusters, Topic::History],
-            Self::JobCancelled { .. } | Self::JobPrioritised { .. } => &[Topic::Jobs, Topic::History],
+            Self::JobCancelled { .. }
+            | Self::JobPrioritised { .. }
+            | Self::ArrayChanged { .. }
+            | Self::JobHeld { .. }
+            | Self::JobReleased { .. }
+            | Self::JobMoved { .. }
+            | Self::JobEvicted { .. } => &[Topic::Jobs, Topic::History],
+            Self::NodeEvicted { .. } | Self::QueuePolicySet { .. } => &[Topic::Clusters, Topic::History],
             Self::ScheduleAdded { .. }
             | Self::ScheduleChanged { .. }
             | Self::ScheduleSwitched { .. }
             | Self::ScheduleSkipped { .. }
             | Self::ScheduleRemoved { .. } => &[Topic::Schedules, Topic::History],
             Self::LimitSet { .. }
+            | Self::BudgetSet { .. }
+            | Self::ShareSet { .. }
+            | Self::HalfLifeSet { .. }
+            | Self::IdleRulesSet { .. }
             | Self::SizePut { .. }
             | Self::SizeRemoved { .. }
             | Self::EnginePaused
             | Self::EngineResumed
+            | Self::EnvironmentChanged { .. }
+            | Self::EnvironmentRebuilt
             | Self::UnknownRemoved { .. } => &[Topic::Engine, Topic::History],
         }
     }
@@ -492,6 +728,18 @@ impl Event {
 fn labels(roles: &[Role]) -> String {
     let names: Vec<&str> = roles.iter().map(|role| role.label()).collect();
     if names.is_empty() { "no role".into() } else { and_list(&names) }
+}
+
+/// A list that may be long: its first five.
+fn some_of(lines: &[String]) -> String {
+    match lines.get(..5) {
+        Some(first) if lines.len() > 6 => format!("{} and {} more", first.join(", "), lines.len() - 5),
+        _ => and_list(lines),
+    }
+}
+
+fn of(subject: Option<&Subject>) -> String {
+    subject.map(|subject| format!(" of {}", subject.name)).unwrap_or_default()
 }
 
 fn ended(sessions: u64) -> String {

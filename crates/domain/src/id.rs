@@ -49,6 +49,10 @@ typed_id!(
     WorkspaceId
 );
 typed_id!(
+    /// A personal token for the API; not its secret.
+    TokenId
+);
+typed_id!(
     /// The name under which a web session is stored: a hash of the secret in the cookie, never the secret.
     SessionKey
 );

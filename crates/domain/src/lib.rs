@@ -24,10 +24,11 @@ pub mod session;
 pub mod text;
 pub mod throttle;
 pub mod time;
+pub mod token;
 #[cfg(feature = "zones")]
 pub mod world;
 #[cfg(feature = "zones")]
 pub mod zone;
 
-pub use id::{SessionKey, UserId, WorkspaceId};
+pub use id::{SessionKey, TokenId, UserId, WorkspaceId};
 pub use time::Timestamp;

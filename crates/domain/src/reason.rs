@@ -5,11 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::compute::idle::Evidence;
 use crate::compute::ids::{JobId, NodeId};
-use crate::compute::instance::InstanceState;
+use crate::compute::instance::{InstanceState, Trigger};
 use crate::compute::quota::Shortage;
 use crate::compute::resources::{Memory, Resources};
-use crate::text::{Problem, Text, and_list, counted};
+use crate::compute::verb::InstanceVerb;
+use crate::id::UserId;
+use crate::text::{Problem, Text, and_list, counted, grouped, money};
 use crate::time::Span;
 
 /// What a reason is about.
@@ -61,6 +64,23 @@ reasons! {
         /// How many wait in all.
         of: u64,
     } = Wait, "in-queue";
+    /// Others come first who have used less of their share, or came before.
+    FairQueue {
+        /// Its place, from 1, if people take turns from now on.
+        position: u64,
+        /// How many wait in all.
+        of: u64,
+        /// How many people are before.
+        before: u64,
+        /// What its owner has used lately, in tenths of core-hours.
+        used: u64,
+        /// What everybody in the workspace has.
+        used_by_all: u64,
+        /// Its owner's weight.
+        weight: u64,
+        /// The weights of all who wait there.
+        weights: u64,
+    } = Wait, "fair-queue";
     /// It is first, and nodes for it are on their way.
     NodesStarting {
         /// Nodes that could take it now.
@@ -79,6 +99,13 @@ reasons! {
         /// What it needs on each.
         shape: Resources,
     } = Wait, "nodes-busy";
+    /// It is first, all nodes are taken, and what takes them has time limits.
+    Reserved {
+        /// Nodes it needs.
+        needed: u64,
+        /// It starts within.
+        left: Span,
+    } = Wait, "reserved";
     /// It is first, some of its nodes are ready and wait for the rest.
     Gathering {
         /// Ready ones.
@@ -125,6 +152,13 @@ reasons! {
         /// What is free.
         free: Resources,
     } = Wait, "capacity-in-use";
+    /// Room is kept for dedicated work that waits for it.
+    RoomForDedicated {
+        /// Where.
+        site: String,
+        /// How many computes wait.
+        waiting: u64,
+    } = Wait, "room-for-dedicated";
     /// Launches failed; the next try waits.
     LaunchPause {
         /// How many one after another.
@@ -141,6 +175,27 @@ reasons! {
         /// The most there may be.
         max: u64,
     } = Wait, "nodes-leaving";
+    /// Its owner has as much running as they may; others pass.
+    OwnLimit {
+        /// The numbers.
+        shortage: Shortage,
+    } = Wait, "own-limit";
+    /// Somebody holds it back.
+    OnHold {
+        /// Who.
+        by: Text,
+        /// Why.
+        why: String,
+    } = Wait, "on-hold";
+    /// Other jobs must have ended before.
+    WaitsForJobs {
+        /// The first of them.
+        jobs: Vec<JobId>,
+        /// How many in all.
+        count: u64,
+        /// Whether they must end well.
+        needs_success: bool,
+    } = Wait, "waits-for-jobs";
     /// The cluster was paused.
     ClusterPaused {
         /// Its name.
@@ -176,6 +231,13 @@ reasons! {
         /// What is free.
         free: Resources,
     } = Wait, "instance-full";
+    /// An instance is about to stop and waits for what runs there.
+    InstanceDraining {
+        /// Its name.
+        instance: String,
+        /// How long it waits at most.
+        left: Span,
+    } = Wait, "instance-draining";
     /// Its node was told to start and has not answered.
     Handed {
         /// Nodes that have not answered.
@@ -294,6 +356,11 @@ reasons! {
         /// Sizes that would do.
         instead: Vec<String>,
     } = Refusal, "quota-none";
+    /// More than its owner may ever have running.
+    AboveOwnLimit {
+        /// The numbers.
+        shortage: Shortage,
+    } = Refusal, "above-own-limit";
     /// As many instances and clusters as allowed.
     TooManyComputes {
         /// The numbers.
@@ -332,6 +399,27 @@ reasons! {
         /// Why.
         why: String,
     } = Refusal, "cannot-skip";
+    /// There is no stop that could be put off.
+    CannotPostpone {
+        /// Why.
+        why: String,
+    } = Refusal, "cannot-postpone";
+    /// Only its owner may do that.
+    OwnerOnly {
+        /// The instance.
+        instance: String,
+        /// What: the start of a sentence.
+        what: String,
+    } = Refusal, "owner-only";
+    /// Somebody changed the scripts since they were read.
+    ScriptsChanged {
+        /// The instance.
+        instance: String,
+        /// The change that was read.
+        read: u32,
+        /// The last change.
+        now: u32,
+    } = Refusal, "scripts-changed";
     /// The disk is full; only what frees something is taken.
     DiskFull {
         /// Bytes left.
@@ -339,6 +427,19 @@ reasons! {
         /// Bytes that must be left.
         floor: u64,
     } = Refusal, "disk-full";
+    /// A budget is spent, and refuses new work.
+    OverBudget {
+        /// Whether it is the person's own.
+        is_personal: bool,
+        /// What was spent in the month, in billionths of the currency.
+        spent: u64,
+        /// How much it is.
+        amount: u64,
+        /// What the currency is called.
+        currency: Text,
+        /// When the next month begins, for people.
+        ends: String,
+    } = Refusal, "over-budget";
     /// The whole installation has as many live jobs as it can keep.
     TooManyJobs {
         /// Live ones.
@@ -365,7 +466,15 @@ reasons! {
         window: Span,
         /// What counted last.
         last: Option<String>,
+        /// When each kind of activity was last seen, the latest first.
+        #[serde(default)]
+        evidence: Vec<Evidence>,
     } = Stop, "idle";
+    /// A person had kept it running until now, over a scheduled stop.
+    AsPostponed {
+        /// By name.
+        by: Text,
+    } = Stop, "as-postponed";
     /// The node was not heard of for too long.
     NodeLost {
         /// Which.
@@ -378,6 +487,22 @@ reasons! {
         /// Which.
         node: NodeId,
     } = Stop, "node-preempted";
+    /// A node is taken back for dedicated work.
+    NodeReclaimed {
+        /// Which.
+        node: NodeId,
+        /// Where room is lacking.
+        site: String,
+        /// What runs there has so long to end.
+        grace: Span,
+    } = Stop, "node-reclaimed";
+    /// Somebody took a node or a job back by hand.
+    Evicted {
+        /// By name.
+        by: Text,
+        /// What runs has so long to end.
+        grace: Span,
+    } = Stop, "evicted";
     /// The node went away by itself.
     NodeGone {
         /// Which.
@@ -454,6 +579,13 @@ reasons! {
         /// How many attempts it took.
         attempts: u32,
     } = Stop, "job-ended";
+    /// Jobs of an array were over before they were started.
+    RestEnded {
+        /// How many, one after another.
+        count: u64,
+        /// How: the end of a sentence that starts with a job.
+        what: String,
+    } = Stop, "rest-ended";
     /// An attempt was over, and another follows.
     AttemptEnded {
         /// How.
@@ -493,6 +625,15 @@ reasons! {
         /// The fewest.
         min: u64,
     } = Scaling, "scale-to-min";
+    /// Nodes are added to be ready before they are needed.
+    ScaleWarm {
+        /// How many.
+        added: u64,
+        /// So many are kept ready.
+        warm: u64,
+        /// Nodes with jobs.
+        busy: u64,
+    } = Scaling, "scale-warm";
     /// A node goes because nothing ran on it.
     ScaleDownIdle {
         /// For how long.
@@ -569,6 +710,109 @@ reasons! {
         /// How late.
         late: Span,
     } = Note, "fired";
+    /// An instance was made.
+    Created {
+        /// By whom.
+        by: Text,
+        /// For whom, if that is somebody else.
+        owner: Option<Text>,
+        /// Of which size.
+        size: String,
+    } = Note, "created";
+    /// Something is to be done with an instance.
+    OperationBegun {
+        /// What.
+        verb: InstanceVerb,
+        /// By whom.
+        trigger: Trigger,
+    } = Note, "operation-begun";
+    /// It was done.
+    OperationDone {
+        /// What.
+        verb: InstanceVerb,
+        /// How long after it was wished.
+        took: Span,
+    } = Note, "operation-done";
+    /// Something else was wanted before it was done.
+    OperationOvertaken {
+        /// What was not done.
+        verb: InstanceVerb,
+        /// What was wanted instead.
+        by: InstanceVerb,
+    } = Note, "operation-overtaken";
+    /// An instance's node is up.
+    NodeReady {
+        /// Which.
+        node: NodeId,
+        /// How long after the start was wished.
+        after: Span,
+    } = Note, "node-ready";
+    /// All standard applications answer.
+    AppsReady {
+        /// How long after the start was wished.
+        after: Span,
+    } = Note, "apps-ready";
+    /// Somebody set what runs when it starts.
+    ScriptsSet {
+        /// By name.
+        by: Text,
+        /// Whether the owner must read and accept them first.
+        awaits_owner: bool,
+    } = Note, "scripts-set";
+    /// The owner accepted scripts that somebody else had made.
+    ScriptsAccepted {
+        /// By name.
+        by: Text,
+    } = Note, "scripts-accepted";
+    /// It will stop by schedule.
+    StopWarning {
+        /// How long until then.
+        left: Span,
+        /// Which schedule, or who put it off until then.
+        why: String,
+    } = Note, "stop-warning";
+    /// A stop waits for running jobs.
+    StopDrains {
+        /// How many run.
+        jobs: u64,
+        /// How long it waits at most.
+        limit: Span,
+        /// Which schedule.
+        schedule: String,
+    } = Note, "stop-drains";
+    /// A stop was left out because jobs run.
+    StopSkippedForJobs {
+        /// How many run.
+        jobs: u64,
+        /// Which schedule.
+        schedule: String,
+    } = Note, "stop-skipped-for-jobs";
+    /// Somebody put the scheduled stop off.
+    StopPostponed {
+        /// By name.
+        by: Text,
+        /// It stops so long from now.
+        left: Span,
+    } = Note, "stop-postponed";
+    /// Somebody leaves the next scheduled stop out.
+    StopLeftOut {
+        /// By name.
+        by: Text,
+        /// It would have come so long from now.
+        left: Span,
+    } = Note, "stop-left-out";
+    /// A schedule's stop did not act: somebody keeps the instance running past it.
+    FiringPostponed {
+        /// By name.
+        by: Text,
+    } = Note, "firing-postponed";
+    /// An administrator's rule changed when it stops for want of activity.
+    IdleRuled {
+        /// By whom.
+        by: Text,
+        /// After how long from now on.
+        window: Span,
+    } = Note, "idle-ruled";
     /// It will stop for want of activity.
     IdleWarning {
         /// How long until then.
@@ -588,6 +832,44 @@ reasons! {
         /// What.
         source: String,
     } = Note, "idle-over";
+    /// A job started before others, since that delays nobody who is first.
+    Backfilled {
+        /// Who is first.
+        head: JobId,
+        /// It is over within, if that is why.
+        within: Option<Span>,
+        /// The first one cannot start before that has passed.
+        earliest: Span,
+    } = Note, "backfilled";
+    /// Somebody let a job start that was held back.
+    HoldOver {
+        /// Who.
+        by: Text,
+    } = Note, "hold-over";
+    /// Somebody changed a job's place in its queue.
+    MovedInQueue {
+        /// Who.
+        by: Text,
+        /// Where to: the end of a sentence.
+        to: String,
+    } = Note, "moved-in-queue";
+    /// So much of a budget is spent.
+    BudgetWarning {
+        /// Whose it is; nobody's if it is the workspace's.
+        person: Option<UserId>,
+        /// How much of it, in hundredths.
+        percent: u8,
+        /// What was spent in the month, in billionths of the currency.
+        spent: u64,
+        /// How much it is.
+        amount: u64,
+        /// What the currency is called.
+        currency: Text,
+        /// When the next month begins, for people.
+        ends: String,
+        /// What happens when all of it is spent: `warn`, `refuse` or `stop-idle`.
+        action: String,
+    } = Note, "budget-warning";
     /// Something exists that the engine does not know.
     Unknown {
         /// What the driver calls it.
@@ -607,6 +889,13 @@ impl Reason {
     pub fn sentence(&self) -> String {
         match self {
             Self::InQueue { position, of } => format!("Waits in the queue: place {position} of {of}."),
+            Self::FairQueue { position, of, before, used, used_by_all, weight, weights } => format!(
+                "Waits in the queue: place {position} of {of}, {} before. Its owner has used {} of {} core-hours lately and \
+                 has a share of {weight} of {weights}.",
+                counted(*before, "person is", "people are"),
+                tenths(*used),
+                tenths(*used_by_all),
+            ),
             Self::NodesStarting { ready, starting, needed } => {
                 format!("Waits for nodes: {needed} needed, {ready} ready, {starting} starting.")
             }
@@ -614,6 +903,10 @@ impl Reason {
                 "First in the queue. {} of at most {max} {} busy and none has {shape} free.",
                 counted(*busy, "node", "nodes"),
                 if *busy == 1 { "is" } else { "are" },
+            ),
+            Self::Reserved { needed, left } => format!(
+                "First in the queue. By the time limits of what runs there, {} free in {left} at the latest.",
+                counted(*needed, "node is", "nodes are"),
             ),
             Self::Gathering { ready, needed, left } => format!(
                 "{ready} of {needed} nodes are ready and kept for it; if the rest is not ready in {left}, others may pass."
@@ -632,6 +925,10 @@ impl Reason {
             Self::CapacityInUse { site, needed, free } => {
                 format!("Waits for room on {site}: {needed} needed; free: {free}.")
             }
+            Self::RoomForDedicated { site, waiting } => format!(
+                "Waits for room on {site}: {} there first, for dedicated work.",
+                counted(*waiting, "compute waits", "computes wait"),
+            ),
             Self::LaunchPause { failures: 0 | 1, last, left } => {
                 format!("A launch failed: {last}. The next try is in {left}.")
             }
@@ -642,6 +939,17 @@ impl Reason {
                 "{leaving} of at most {max} nodes {} still leaving; a new one follows when that is gone.",
                 if *leaving == 1 { "is" } else { "are" },
             ),
+            Self::OwnLimit { shortage } => format!("Others may pass: {}.", shortage.sentence()),
+            Self::OnHold { by, why } if why.is_empty() => format!("Held back by {by}."),
+            Self::OnHold { by, why } => format!("Held back by {by}: {why}."),
+            Self::WaitsForJobs { jobs, count, needs_success } => {
+                let mut names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
+                let more = count.saturating_sub(jobs.len() as u64);
+                names.extend((more > 0).then(|| format!("{more} more")));
+                let have = if *count == 1 { "has" } else { "have" };
+                let well = if *needs_success { " well" } else { "" };
+                format!("Waits until {} {have} ended{well}.", and_list(&names))
+            }
             Self::ClusterPaused { cluster, by } => format!("{cluster} was paused by {by} and starts nothing."),
             Self::EnginePaused { by, why } if why.is_empty() => format!("{by} paused all acting."),
             Self::EnginePaused { by, why } => format!("{by} paused all acting: {why}."),
@@ -653,6 +961,9 @@ impl Reason {
             }
             Self::InstanceFull { needed, free } => {
                 format!("Waits for room on the instance: {} needed; free: {}.", room(*needed), room(*free))
+            }
+            Self::InstanceDraining { instance, left } => {
+                format!("{instance} is about to stop and starts nothing more; what runs there has {left} left.")
             }
             Self::Handed { waiting, nodes } => {
                 let has = if *waiting == 1 { "has" } else { "have" };
@@ -700,6 +1011,7 @@ impl Reason {
                 counted(*valid, "node", "nodes"),
             ),
             Self::QuotaNone { shortage, .. } => format!("There is no quota for this: {}.", shortage.limits()),
+            Self::AboveOwnLimit { shortage } => format!("This could never run: {}.", shortage.limits()),
             Self::TooManyComputes { shortage } => {
                 let whose = if shortage.is_personal { "The owner has" } else { "The workspace has" };
                 let held: Vec<&str> = shortage.held_by.iter().map(|held| held.by.as_str()).collect();
@@ -714,24 +1026,47 @@ impl Reason {
             }
             Self::InUse { what, by } => format!("{what} is used by {}.", and_list(by)),
             Self::UnknownSite { site, .. } => format!("There is no site {site}."),
-            Self::CannotSkip { why } => why.clone(),
+            Self::CannotSkip { why } | Self::CannotPostpone { why } => why.clone(),
+            Self::OwnerOnly { instance, what } => format!("{what} {instance} is for its owner alone."),
+            Self::ScriptsChanged { instance, read, now } => {
+                format!("The scripts of {instance} have changed since they were read: change {now}, not {read}.")
+            }
             Self::DiskFull { free, floor } => format!(
                 "The server’s disk is full: {} MB are left and {} MB are needed. Only what stops, cancels or deletes is taken.",
                 free / 1_000_000,
                 floor / 1_000_000,
             ),
+            Self::OverBudget { is_personal, spent, amount, currency, .. } => format!(
+                "{} spent {} of {} for this month.",
+                if *is_personal { "Its owner has" } else { "The workspace has" },
+                money(*spent, currency),
+                money(*amount, currency),
+            ),
             Self::TooManyJobs { live, limit } => {
                 format!("{live} jobs wait or run, and the server keeps at most {limit}.")
             }
 
-            Self::ByPerson { name } => format!("By {name}."),
+            Self::ByPerson { name } => format!("Stop wished by {name}."),
             Self::BySchedule { schedule } => format!("By schedule: {schedule}."),
-            Self::Idle { quiet, window, last } => match last {
-                Some(last) => format!("Idle for {quiet} (limit {window}); last activity: {last}."),
-                None => format!("Idle for {quiet} (limit {window}); there was no activity since it started."),
-            },
+            Self::Idle { quiet, window, last, evidence } => {
+                let last = match last {
+                    Some(last) => format!("last activity: {last}"),
+                    None => "there was no activity since it started".into(),
+                };
+                let seen: Vec<String> = evidence.iter().map(say_evidence).collect();
+                let seen = if seen.is_empty() { String::new() } else { format!(" Last seen: {}.", seen.join("; ")) };
+                format!("Idle for {quiet} (limit {window}); {last}.{seen}")
+            }
+            Self::AsPostponed { by } => format!("{by} had kept it running until now, over a scheduled stop."),
             Self::NodeLost { node, silent } => format!("{node} was not heard of for {silent}."),
             Self::NodePreempted { node } => format!("The capacity of {node} was taken back."),
+            Self::NodeReclaimed { node, site, grace } => format!(
+                "{node} is taken back, since dedicated work lacks room on {site}; what runs there has {grace} to end and goes \
+                 back to the queue."
+            ),
+            Self::Evicted { by, grace } => {
+                format!("{by} took it back by hand; what runs has {grace} to end and goes back to the queue.")
+            }
             Self::NodeGone { node } => format!("{node} went away by itself."),
             Self::LaunchFailed { node, detail } => format!("{node} could not be launched: {detail}."),
             Self::LaunchTimedOut { node, limit } => format!("{node} did not come up within {limit}."),
@@ -748,6 +1083,11 @@ impl Reason {
             Self::WouldNotEnd { job, waited } => format!("{job} did not end there within {waited}, so the node goes."),
             Self::JobEnded { what, attempts: 0 | 1 } => format!("It {what}."),
             Self::JobEnded { what, attempts } => format!("It {what}, after {attempts} attempts."),
+            Self::RestEnded { count: 1, what } => format!("It {what}, before it was started."),
+            Self::RestEnded { count, what } => format!(
+                "It {what}, before it was started; the same holds for the next {} of its array.",
+                counted_in_thousands(count.saturating_sub(1), "job", "jobs"),
+            ),
             Self::AttemptEnded { what, attempt, pause: Span::ZERO } => {
                 format!("Attempt {attempt} {what}; the next follows at once.")
             }
@@ -772,6 +1112,9 @@ impl Reason {
             }
             Self::ScaleToMin { added, min } => {
                 format!("+{}: the minimum is {min}.", counted(*added, "node", "nodes"))
+            }
+            Self::ScaleWarm { added, warm, busy } => {
+                format!("+{}: {warm} kept ready beyond what is needed; {busy} busy.", counted(*added, "node", "nodes"),)
             }
             Self::ScaleDownIdle { idle, allowed, stays } => {
                 format!("−1 node: idle for {idle} (limit {allowed}); {} left.", counted(*stays, "node is", "nodes are"))
@@ -802,11 +1145,62 @@ impl Reason {
             Self::FiringFailed { why } => format!("The schedule could not act. {}", why.sentence()),
             Self::Fired { what, late } if *late < Span::minutes(1) => format!("Done as planned: {what}."),
             Self::Fired { what, late } => format!("Done {late} late: {what}."),
+            Self::Created { by, owner: None, size } => format!("Created by {by}, of the size {size}."),
+            Self::Created { by, owner: Some(owner), size } => {
+                format!("Created by {by} for {owner}, of the size {size}.")
+            }
+            Self::OperationBegun { verb, trigger } => format!("{} wished {}.", verb.phrase(), trigger.phrase()),
+            Self::OperationDone { verb: InstanceVerb::Stop, took } => format!("Stopped, after {took}."),
+            Self::OperationDone { verb: InstanceVerb::Delete, took } => format!("Gone, after {took}."),
+            Self::OperationDone { verb: InstanceVerb::Resize, took } => format!("Size changed, after {took}."),
+            Self::OperationDone { verb, took } => {
+                format!("Runs, {took} after its {} was wished.", verb.phrase().to_lowercase())
+            }
+            Self::OperationOvertaken { verb, by } => {
+                format!("{} not finished: {} came before.", verb.phrase(), article(by.phrase()))
+            }
+            Self::NodeReady { node, after } => format!("{node} is up, {after} after the start was wished."),
+            Self::AppsReady { after } => format!("Its applications answer, {after} after the start was wished."),
+            Self::ScriptsSet { by, awaits_owner: false } => format!("{by} set its scripts."),
+            Self::ScriptsSet { by, awaits_owner: true } => format!(
+                "{by} set its scripts. Until the owner has accepted them they run without the owner’s home and tokens."
+            ),
+            Self::ScriptsAccepted { by } => {
+                format!("{by} accepted its scripts: from the next start on they get the home.")
+            }
+            Self::StopWarning { left, why } => format!("It stops in {left}: {why}."),
+            Self::StopDrains { jobs, limit, schedule } => format!(
+                "{} there; it stops when none is left, in {limit} at the latest: {schedule}.",
+                counted(*jobs, "job runs", "jobs run"),
+            ),
+            Self::StopSkippedForJobs { jobs, schedule } => {
+                format!("Not stopped, since {} there: {schedule}.", counted(*jobs, "job runs", "jobs run"))
+            }
+            Self::StopPostponed { by, left } => format!("{by} put its stop off: it stops in {left} instead."),
+            Self::StopLeftOut { by, left } => format!("{by} left out the stop that would have come in {left}."),
+            Self::FiringPostponed { by } => format!("Left out: {by} keeps it running past that time."),
+            Self::IdleRuled { by, window } => {
+                format!("By a rule of {by} for the workspace it stops after {window} without activity.")
+            }
             Self::IdleWarning { left, quiet } => {
                 format!("Idle for {quiet}; it stops in {left} unless something happens.")
             }
             Self::KeptRunning { by, span } => format!("{by} keeps it running for {span}."),
             Self::IdleOver { source } => format!("In use again: {source}."),
+            Self::Backfilled { head, within: Some(within), earliest } => format!(
+                "Starts before {head}, which is first and cannot start for {earliest}: this is over in {within} at the latest."
+            ),
+            Self::Backfilled { head, within: None, .. } => {
+                format!("Starts before {head}, which is first and does not need this room to start.")
+            }
+            Self::BudgetWarning { person, percent, spent, amount, currency, ends, .. } => format!(
+                "{} of {} {} for this month are spent ({percent} %); the month ends on {ends}.",
+                money(*spent, currency),
+                person.as_ref().map_or_else(|| "the workspace’s".to_owned(), |person| format!("{person}’s")),
+                money(*amount, currency),
+            ),
+            Self::HoldOver { by } => format!("{by} let it start again."),
+            Self::MovedInQueue { by, to } => format!("{by} moved it {to}."),
             Self::Unknown { name, site } => {
                 format!("{name} exists on {site} and is not known here. It was left alone.")
             }
@@ -832,6 +1226,9 @@ impl Reason {
             Self::InstanceFull { .. } => "Wait for a job to end, or submit it to a cluster.".into(),
             Self::QuotaInUse { .. } => "Stop what is not needed, or ask an Owner for a higher limit.".into(),
             Self::CapacityInUse { .. } => "Stop what is not needed, or choose a smaller size.".into(),
+            Self::OwnLimit { .. } => "It starts when another job of its owner has ended; an Owner can raise the limit.".into(),
+            Self::OnHold { .. } => "Release it.".into(),
+            Self::AboveOwnLimit { .. } => "Ask for less, or ask an Owner for a higher limit.".into(),
             Self::LaunchPause { .. } => "Look at the failed launches.".into(),
             Self::ClusterPaused { .. } => "Resume the cluster.".into(),
             Self::EnginePaused { .. } => "A Compute Operator can resume it.".into(),
@@ -866,7 +1263,24 @@ impl Reason {
             Self::InUse { .. } => "Delete those first.".into(),
             Self::NameTaken { .. } => "Choose another name.".into(),
             Self::DiskFull { .. } => "An operator must free space on the server’s disk.".into(),
+            Self::OverBudget { ends, .. } => {
+                format!("An Owner can raise the budget; the next month begins on {ends}.")
+            }
+            Self::BudgetWarning { percent: 100, action, .. } => match action.as_str() {
+                "refuse" => "New work is refused until an Owner raises the budget or the month is over.".into(),
+                "stop-idle" => {
+                    "New work is refused and what is idle stops, until an Owner raises the budget or the month is over.".into()
+                }
+                _ => "An Owner can raise the budget. Work goes on.".into(),
+            },
+            Self::BudgetWarning { .. } => "Stop what is not needed, or ask an Owner for a higher budget.".into(),
             Self::TooManyJobs { .. } => "Wait until some have ended, or cancel some.".into(),
+            Self::CannotPostpone { .. } => "Nothing needs to be done to keep it running.".into(),
+            Self::OwnerOnly { .. } => "Ask its owner, or use an instance of your own.".into(),
+            Self::ScriptsChanged { .. } => "Read them again, then accept them.".into(),
+            Self::StopWarning { .. } => "Put it off, keep it running for longer, or leave this stop out.".into(),
+            Self::StopDrains { .. } => "Put the stop off, or leave it out, if more is to run.".into(),
+            Self::InstanceDraining { .. } => "It starts when the instance runs again.".into(),
             Self::Idle { .. } => "Start it again, or set a longer idle time.".into(),
             Self::IdleWarning { .. } => "Use it, or keep it running for a while.".into(),
             Self::NodeLost { .. } => "Jobs with a retry rule for lost nodes start again by themselves.".into(),
@@ -883,6 +1297,30 @@ impl Reason {
         };
         Some(text)
     }
+}
+
+/// Tenths, as people say them: `12`, `0.5`.
+fn tenths(count: u64) -> String {
+    match (count / 10, count % 10) {
+        (whole, 0) => whole.to_string(),
+        (whole, rest) => format!("{whole}.{rest}"),
+    }
+}
+
+/// `1 job`, `12,000 jobs`.
+fn counted_in_thousands(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// `a start`, `an opening`.
+fn article(noun: &str) -> String {
+    let noun = noun.to_lowercase();
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { format!("an {noun}") } else { format!("a {noun}") }
+}
+
+fn say_evidence(evidence: &Evidence) -> String {
+    let counts = if evidence.counts { "" } else { " (does not count)" };
+    format!("{}, {} ago{counts}", evidence.source.label(), evidence.ago)
 }
 
 /// A state's key as the end of a sentence.

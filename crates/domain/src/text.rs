@@ -96,6 +96,25 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
+/// A large number with its thousands apart: `1,000,000`.
+pub fn grouped(count: impl Into<u64>) -> String {
+    let digits = count.into().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An amount in billionths of a currency, for people: `EUR 1,234.50`.
+pub fn money(amount: u64, currency: &str) -> String {
+    let cents = amount / 10_000_000;
+    format!("{currency} {}.{:02}", grouped(cents / 100), cents % 100)
+}
+
 /// The start of a text that was refused, for an error that quotes it: never more than 40 characters of it.
 pub fn shortened(text: &str) -> String {
     let mut start: String = text.chars().filter(|c| !c.is_control()).take(40).collect();

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use atelier_domain::access::{Action, Area, Grant, Rights, Role, Whose};
 use atelier_domain::account::{AccountState, AccountVerb, Refusal};
 use atelier_domain::compute::job::Priority;
-use atelier_domain::compute::{JobId, ScheduleId};
+use atelier_domain::compute::{JobId, NodeId, ScheduleId};
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::id::UserId;
 use atelier_domain::time::Span;
@@ -77,21 +77,49 @@ fn every_reason_is_a_sentence() {
         Event::SignedOut,
         Event::SessionsEnded { count: 3 },
         Event::SignInPaused { failures: 5, address: "192.0.2.7".into() },
-        Event::InstanceCreated { instance: "ines-lab".into(), size: "cpu-4".into() },
+        Event::TokenCreated { token: "night runs".into(), days: 90 },
+        Event::TokenRevoked { token: "night runs".into() },
+        Event::InstanceCreated { instance: "ines-lab".into(), size: "cpu-4".into(), owner: None },
+        Event::InstanceCreated {
+            instance: "ines-lab".into(),
+            size: "cpu-4".into(),
+            owner: Some("Mara Lindqvist".into()),
+        },
         Event::InstanceStarted { instance: "ines-lab".into() },
         Event::InstanceStopped { instance: "ines-lab".into() },
         Event::InstanceRestarted { instance: "ines-lab".into() },
+        Event::InstanceRebuilt { instance: "ines-lab".into() },
+        Event::InstanceTagged { instance: "ines-lab".into() },
+        Event::InstanceScriptsSet { instance: "ines-lab".into() },
+        Event::InstanceScriptsAccepted { instance: "ines-lab".into() },
+        Event::InstanceStopPostponed { instance: "ines-lab".into() },
+        Event::InstanceStopSkipped { instance: "ines-lab".into() },
+        Event::IdleRulesSet { min: Span::minutes(30), max: Span::hours(12), is_required: true },
         Event::InstanceResized { instance: "ines-lab".into(), size: "cpu-4".into() },
         Event::InstanceConfigured { instance: "ines-lab".into() },
         Event::InstanceExtended { instance: "ines-lab".into(), by: Span::hours(2) },
         Event::InstanceDeleted { instance: "ines-lab".into() },
         Event::ClusterCreated { cluster: "gpu-pool".into(), size: "cpu-4".into(), min: 0, max: 8 },
+        Event::ClusterTagged { cluster: "gpu-pool".into() },
         Event::ClusterScaled { cluster: "gpu-pool".into(), min: 0, max: 8, idle: Span::seconds(120) },
         Event::ClusterPaused { cluster: "gpu-pool".into() },
         Event::ClusterResumed { cluster: "gpu-pool".into() },
         Event::ClusterDeleted { cluster: "gpu-pool".into(), ends_jobs: true },
         Event::JobCancelled { job: JobId(41) },
         Event::JobPrioritised { job: JobId(41), priority: Priority::High },
+        Event::BudgetSet { whose: "the workspace".into(), amount: "EUR 500.00".into(), action: "stop-idle".into() },
+        Event::BudgetSet { whose: "ines".into(), amount: "EUR 50.00".into(), action: "warn".into() },
+        Event::BudgetSet { whose: "ines".into(), amount: String::new(), action: String::new() },
+        Event::ArrayChanged { array: JobId(41), change: "cancelled".into() },
+        Event::JobHeld { job: JobId(41) },
+        Event::JobReleased { job: JobId(41) },
+        Event::JobMoved { job: JobId(41), over_all: true },
+        Event::JobMoved { job: JobId(41), over_all: false },
+        Event::JobEvicted { job: JobId(41) },
+        Event::NodeEvicted { node: NodeId(12) },
+        Event::ShareSet { person: "ines".into(), weight: 300 },
+        Event::HalfLifeSet { half_life: Span::hours(72) },
+        Event::QueuePolicySet { queue: "train-pool".into(), order: "fair-share".into(), backfill: true },
         Event::ScheduleAdded { schedule: ScheduleId(3), target: "ines-lab".into() },
         Event::ScheduleChanged { schedule: ScheduleId(3), target: "ines-lab".into() },
         Event::ScheduleSwitched { schedule: ScheduleId(3), target: "ines-lab".into(), is_enabled: false },
@@ -107,8 +135,11 @@ fn every_reason_is_a_sentence() {
         Event::EnginePaused,
         Event::EngineResumed,
         Event::UnknownRemoved { site: "local".into(), name: "atelier-node-9".into() },
+        Event::EnvironmentChanged { added: vec!["polars".into(), "numpy<3".into()], removed: vec!["numpy".into()] },
+        Event::EnvironmentChanged { added: (1..9).map(|i| format!("p{i}")).collect(), removed: Vec::new() },
+        Event::EnvironmentRebuilt,
     ] {
-        writeln!(text, "{:<20}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
+        writeln!(text, "{:<28}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");
     }
     golden("reasons.txt", &text);

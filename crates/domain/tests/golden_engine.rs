@@ -9,18 +9,22 @@ mod support;
 
 use std::fmt::Write as _;
 
-use atelier_domain::compute::instance::InstanceState;
+use atelier_domain::compute::idle::{Evidence, Source};
+use atelier_domain::compute::instance::{InstanceState, Trigger};
 use atelier_domain::compute::job::{JobSpec, JobState, Priority, RetryCause, Target};
 use atelier_domain::compute::quota::{Held, Resource, Scope, Shortage};
+use atelier_domain::compute::script::Scripts;
 use atelier_domain::compute::verb::{ClusterState, ClusterVerb, InstanceVerb, JobVerb, Legality};
 use atelier_domain::compute::{JobId, NodeId, Resources};
 use atelier_domain::reason::Reason;
-use atelier_domain::schedule::Action;
+use atelier_domain::schedule::{Action, StopJobs};
 use atelier_domain::text::Problem;
-use atelier_domain::time::{Mono, Span};
+use atelier_domain::time::{Mono, Span, Timestamp};
 use atelier_domain::world::{Exit, FoundNode, Order, Report, ScheduleTarget};
 
-use script::{Stage, cores, family, gang, idle_after, job, local, new_instance, retry, scale, size};
+use script::{
+    Stage, cores, family, gang, idle_after, job, local, new_instance, retry, scale, size, startup, timetable,
+};
 use support::golden;
 
 // ---- reasons --------------------------------------------------------------------------------------------------------
@@ -46,14 +50,22 @@ fn gpu_shortage(needed: u64, used: u64, limit: u64) -> Shortage {
     }
 }
 
+fn running_shortage(resource: Resource, needed: u64, used: u64, limit: u64) -> Shortage {
+    Shortage { resource, is_personal: true, needed, used, limit, held_by: Vec::new() }
+}
+
 fn waits() -> Vec<Reason> {
     let shortage = cores_shortage(4, 30, 32, vec![held("train-pool", 24_000), held("ines-lab", 6_000)]);
     vec![
         Reason::InQueue { position: 3, of: 17 },
+        Reason::FairQueue { position: 4, of: 17, before: 3, used: 120, used_by_all: 400, weight: 100, weights: 300 },
+        Reason::FairQueue { position: 2, of: 2, before: 1, used: 5, used_by_all: 5, weight: 1_000, weights: 1_100 },
         Reason::NodesStarting { ready: 0, starting: 1, needed: 1 },
         Reason::NodesStarting { ready: 1, starting: 3, needed: 4 },
         Reason::NodesBusy { busy: 1, max: 1, shape: Resources::new(4, 16, 0) },
         Reason::NodesBusy { busy: 8, max: 8, shape: Resources::new(4, 16, 1) },
+        Reason::Reserved { needed: 1, left: Span::minutes(35) },
+        Reason::Reserved { needed: 4, left: Span::hours(3) },
         Reason::Gathering { ready: 2, needed: 3, left: Span::minutes(9) },
         Reason::SteppedAside { needed: 3, times: 1, left: Span::seconds(40) },
         Reason::SteppedAside { needed: 16, times: 0, left: Span::seconds(60) },
@@ -67,10 +79,17 @@ fn waits() -> Vec<Reason> {
             needed: Resources::new(16, 64, 1),
             free: Resources::new(6, 100, 0),
         },
+        Reason::RoomForDedicated { site: "local".into(), waiting: 1 },
         Reason::LaunchPause { failures: 1, last: "no such image".into(), left: Span::seconds(5) },
         Reason::LaunchPause { failures: 4, last: "no route to host".into(), left: Span::seconds(40) },
         Reason::NodesLeaving { leaving: 1, max: 4 },
         Reason::NodesLeaving { leaving: 2, max: 2 },
+        Reason::OwnLimit { shortage: running_shortage(Resource::RunningJobs, 1, 4, 4) },
+        Reason::OwnLimit { shortage: running_shortage(Resource::RunningCores, 2_000, 15_500, 16_000) },
+        Reason::OnHold { by: "Mara Lindqvist".into(), why: "the data set is being mended".into() },
+        Reason::OnHold { by: "Mara Lindqvist".into(), why: String::new() },
+        Reason::WaitsForJobs { jobs: vec![JobId(41)], count: 1, needs_success: true },
+        Reason::WaitsForJobs { jobs: (41..46).map(JobId).collect(), count: 7, needs_success: false },
         Reason::ClusterPaused { cluster: "train-pool".into(), by: "Mara Lindqvist".into() },
         Reason::EnginePaused { by: "Mara Lindqvist".into(), why: "the storage is moved".into() },
         Reason::EnginePaused { by: "Mara Lindqvist".into(), why: String::new() },
@@ -81,6 +100,7 @@ fn waits() -> Vec<Reason> {
             needed: Resources { cores: 0, memory: 12 * 1024, gpus: 0 },
             free: Resources::new(4, 4, 1),
         },
+        Reason::InstanceDraining { instance: "ines-lab".into(), left: Span::minutes(25) },
         Reason::Handed { waiting: 1, nodes: 1 },
         Reason::Handed { waiting: 2, nodes: 3 },
         Reason::Ending { waiting: 1, what: "It was cancelled by Ines Okafor".into() },
@@ -131,6 +151,7 @@ fn refusals() -> Vec<Reason> {
         Reason::QuotaTooSmall { shortage: cores_shortage(64, 8, 32, vec![held("train-pool", 8_000)]), valid: 2 },
         Reason::QuotaNone { shortage: gpu_shortage(1, 0, 0), instead: vec!["big".into(), "small".into()] },
         Reason::QuotaNone { shortage: cores_shortage(16, 0, 8, Vec::new()), instead: Vec::new() },
+        Reason::AboveOwnLimit { shortage: running_shortage(Resource::RunningGpus, 4, 0, 2) },
         Reason::TooManyComputes {
             shortage: Shortage {
                 resource: Resource::Computes,
@@ -152,12 +173,22 @@ fn refusals() -> Vec<Reason> {
         Reason::UnknownSite { site: "slurm".into(), known: vec!["local".into()] },
         Reason::UnknownSite { site: "slurm".into(), known: Vec::new() },
         Reason::CannotSkip { why: "The schedule is disabled, so there is nothing to skip.".into() },
+        Reason::CannotPostpone { why: "ines-lab has no stop ahead: no schedule stops it, and no idle time.".into() },
+        Reason::OwnerOnly { instance: "ines-lab".into(), what: "Accepting the scripts of".into() },
+        Reason::ScriptsChanged { instance: "ines-lab".into(), read: 2, now: 3 },
         Reason::DiskFull { free: 180_000_000, floor: 500_000_000 },
+        Reason::OverBudget {
+            is_personal: false,
+            spent: 512_340_000_000,
+            amount: 500_000_000_000,
+            currency: "EUR".into(),
+            ends: "1 Apr 2026 (Europe/Berlin)".into(),
+        },
         Reason::TooManyJobs { live: 2_000_000, limit: 2_000_000 },
     ]
 }
 
-fn stops() -> Vec<Reason> {
+fn stop_reasons() -> Vec<Reason> {
     let waiting = Some(Box::new(Reason::CapacityInUse {
         site: "local".into(),
         needed: Resources::new(16, 64, 0),
@@ -167,10 +198,22 @@ fn stops() -> Vec<Reason> {
     vec![
         Reason::ByPerson { name: "Ines Okafor".into() },
         Reason::BySchedule { schedule: "Stop Mon–Fri at 19:00, Europe/Berlin".into() },
-        Reason::Idle { quiet: Span::minutes(60), window: Span::minutes(60), last },
-        Reason::Idle { quiet: Span::minutes(16), window: Span::minutes(15), last: None },
+        Reason::Idle {
+            quiet: Span::minutes(60),
+            window: Span::minutes(60),
+            last,
+            evidence: vec![
+                Evidence { source: Source::Processor, ago: Span::minutes(2), counts: false },
+                Evidence { source: Source::Kernel, ago: Span::minutes(58), counts: true },
+                Evidence { source: Source::Terminal, ago: Span::hours(2), counts: true },
+            ],
+        },
+        Reason::Idle { quiet: Span::minutes(16), window: Span::minutes(15), last: None, evidence: Vec::new() },
+        Reason::AsPostponed { by: "Ines Okafor".into() },
         Reason::NodeLost { node: NodeId(12), silent: Span::seconds(90) },
         Reason::NodePreempted { node: NodeId(12) },
+        Reason::NodeReclaimed { node: NodeId(12), site: "local".into(), grace: Span::seconds(30) },
+        Reason::Evicted { by: "Ines Okafor".into(), grace: Span::seconds(30) },
         Reason::NodeGone { node: NodeId(12) },
         Reason::LaunchFailed { node: NodeId(12), detail: "no such image".into() },
         Reason::LaunchTimedOut { node: NodeId(12), limit: Span::minutes(10) },
@@ -186,9 +229,15 @@ fn stops() -> Vec<Reason> {
         Reason::JobEnded { what: "ended with exit code 3".into(), attempts: 1 },
         Reason::JobEnded { what: "took more memory than it asked for and was killed".into(), attempts: 3 },
         Reason::JobEnded { what: "was cancelled by Ines Okafor".into(), attempts: 0 },
+        Reason::RestEnded { count: 1, what: "was cancelled by Ines Okafor".into() },
+        Reason::RestEnded { count: 999_984, what: "was cancelled by Ines Okafor".into() },
         Reason::AttemptEnded { what: "lost node-12".into(), attempt: 1, pause: Span::seconds(30) },
         Reason::AttemptEnded { what: "lost node-12".into(), attempt: 1, pause: Span::ZERO },
     ]
+}
+
+const fn begun(verb: InstanceVerb, trigger: Trigger) -> Reason {
+    Reason::OperationBegun { verb, trigger }
 }
 
 fn scalings_and_notes() -> Vec<Reason> {
@@ -198,6 +247,7 @@ fn scalings_and_notes() -> Vec<Reason> {
         Reason::ScaleUp { added: 1, called_back: 1, busy: 1, demand: 1, max: 8, head: Some(JobId(41)) },
         Reason::OwnNodes { added: 2, size: "gpu".into() },
         Reason::ScaleToMin { added: 2, min: 2 },
+        Reason::ScaleWarm { added: 1, warm: 2, busy: 3 },
         Reason::ScaleDownIdle { idle: Span::seconds(120), allowed: Span::seconds(120), stays: 0 },
         Reason::ScaleDownIdle { idle: Span::minutes(5), allowed: Span::minutes(5), stays: 1 },
         Reason::NeededElsewhere { idle: Span::seconds(8), stays: 2 },
@@ -222,16 +272,63 @@ fn scalings_and_notes() -> Vec<Reason> {
         },
         Reason::Fired { what: "Stop".into(), late: Span::ZERO },
         Reason::Fired { what: "Set the minimum to 4 nodes".into(), late: Span::minutes(25) },
+        Reason::Created { by: "Ines Okafor".into(), owner: None, size: "small".into() },
+        Reason::Created { by: "Mara Lindqvist".into(), owner: Some("Ines Okafor".into()), size: "small".into() },
+        begun(InstanceVerb::Start, Trigger::Person { name: "Ines Okafor".into() }),
+        begun(InstanceVerb::Start, Trigger::Wake { name: "Ines Okafor".into() }),
+        begun(InstanceVerb::Start, Trigger::Schedule),
+        begun(InstanceVerb::Start, Trigger::System),
+        begun(InstanceVerb::Stop, Trigger::Idle),
+        begun(InstanceVerb::Stop, Trigger::Policy),
+        begun(InstanceVerb::Rebuild, Trigger::Person { name: "Ines Okafor".into() }),
+        begun(InstanceVerb::Resize, Trigger::Person { name: "Ines Okafor".into() }),
+        begun(InstanceVerb::Delete, Trigger::Person { name: "Ines Okafor".into() }),
+        Reason::OperationDone { verb: InstanceVerb::Create, took: Span::seconds(9) },
+        Reason::OperationDone { verb: InstanceVerb::Start, took: Span::seconds(7) },
+        Reason::OperationDone { verb: InstanceVerb::Stop, took: Span::seconds(4) },
+        Reason::OperationDone { verb: InstanceVerb::Resize, took: Span::seconds(2) },
+        Reason::OperationDone { verb: InstanceVerb::Delete, took: Span::seconds(3) },
+        Reason::OperationOvertaken { verb: InstanceVerb::Start, by: InstanceVerb::Stop },
+        Reason::OperationOvertaken { verb: InstanceVerb::Restart, by: InstanceVerb::Delete },
+        Reason::NodeReady { node: NodeId(12), after: Span::seconds(3) },
+        Reason::AppsReady { after: Span::seconds(11) },
+        Reason::ScriptsSet { by: "Ines Okafor".into(), awaits_owner: false },
+        Reason::ScriptsSet { by: "Mara Lindqvist".into(), awaits_owner: true },
+        Reason::ScriptsAccepted { by: "Ines Okafor".into() },
+        Reason::StopWarning { left: Span::minutes(15), why: "Stop Mon–Fri at 19:00, Europe/Berlin".into() },
+        Reason::StopWarning { left: Span::minutes(15), why: "Ines Okafor keeps it running until then".into() },
+        Reason::StopDrains {
+            jobs: 2,
+            limit: Span::minutes(30),
+            schedule: "Stop Mon–Fri at 19:00, Europe/Berlin; waits up to 30 min for jobs".into(),
+        },
+        Reason::StopSkippedForJobs {
+            jobs: 1,
+            schedule: "Stop Mon–Fri at 19:00, Europe/Berlin; not while jobs run".into(),
+        },
+        Reason::StopPostponed { by: "Ines Okafor".into(), left: Span::minutes(75) },
+        Reason::StopLeftOut { by: "Ines Okafor".into(), left: Span::minutes(15) },
+        Reason::FiringPostponed { by: "Ines Okafor".into() },
+        Reason::IdleRuled { by: "Mara Lindqvist".into(), window: Span::hours(2) },
         Reason::IdleWarning { left: Span::minutes(5), quiet: Span::minutes(55) },
         Reason::KeptRunning { by: "Ines Okafor".into(), span: Span::hours(1) },
         Reason::IdleOver { source: "an editor".into() },
+        Reason::Backfilled { head: JobId(41), within: Some(Span::minutes(20)), earliest: Span::minutes(35) },
+        Reason::Backfilled { head: JobId(41), within: None, earliest: Span::minutes(35) },
+        Reason::HoldOver { by: "Mara Lindqvist".into() },
+        Reason::MovedInQueue { by: "Mara Lindqvist".into(), to: "to the front of the queue".into() },
+        warned_of_budget(None, 50, "warn"),
+        warned_of_budget(Some("ines"), 80, "refuse"),
+        warned_of_budget(None, 100, "warn"),
+        warned_of_budget(None, 100, "refuse"),
+        warned_of_budget(None, 100, "stop-idle"),
         Reason::Unknown { name: "atelier-node-99".into(), site: "local".into() },
     ]
 }
 
 #[test]
 fn every_reason_has_its_sentence() {
-    let samples: Vec<Reason> = [waits(), refusals(), stops(), scalings_and_notes()].concat();
+    let samples: Vec<Reason> = [waits(), refusals(), stop_reasons(), scalings_and_notes()].concat();
     let mut codes: Vec<&str> = samples.iter().map(Reason::code).collect();
     codes.dedup();
     assert_eq!(codes, Reason::CODES, "one sample at least for each reason, in the order of the list");
@@ -243,9 +340,9 @@ fn every_reason_has_its_sentence() {
             writeln!(text, "{}# {:?}\n", if text.is_empty() { "" } else { "\n" }, reason.kind())
                 .expect("writing to a string");
         }
-        writeln!(text, "{:<20}{}", reason.code(), reason.sentence()).expect("writing to a string");
+        writeln!(text, "{:<24}{}", reason.code(), reason.sentence()).expect("writing to a string");
         if let Some(next) = reason.next_step() {
-            writeln!(text, "{:<20}→ {next}", "").expect("writing to a string");
+            writeln!(text, "{:<24}→ {next}", "").expect("writing to a string");
         }
         assert!(reason.sentence().ends_with('.'), "{} is no whole sentence", reason.code());
         let wire = serde_json::to_string(reason).expect("it can be written");
@@ -474,7 +571,7 @@ fn quota() {
     drop(stage.order("Ada", Order::Submit(gang(pool, cores(4), 3))));
     stage.say("None at all: which other sizes would do.");
     drop(stage.order("Ada", Order::Submit(job(Target::Serverless(size("big")), cores(4)))));
-    drop(stage.order("Ada", Order::CreateInstance(new_instance("big-lab", "big"))));
+    drop(stage.order("Ada", Order::CreateInstance(Box::new(new_instance("big-lab", "big")))));
     stage.say("Enough in all but in use: it waits, and says who holds it.");
     let lab = stage.instance(new_instance("ines-lab", "small"));
     stage.submit(job(Target::Cluster(pool), cores(4)), MINUTE);
@@ -506,9 +603,9 @@ fn quiet_minutes(stage: &mut Stage, instance: atelier_domain::compute::InstanceI
 #[test]
 fn instance_life() {
     let mut stage = Stage::roomy();
-    let script = Some(Span::minutes(10));
+    let scripts = startup(Span::minutes(10));
     let idle = idle_after(Span::minutes(15));
-    let lab = stage.instance(atelier_domain::world::NewInstance { script, idle, ..new_instance("ines-lab", "small") });
+    let lab = stage.instance(atelier_domain::world::NewInstance { scripts, idle, ..new_instance("ines-lab", "small") });
     stage.ask_instance(lab);
     stage.pass(Span::millis(2_500));
     stage.ask_instance(lab);
@@ -577,6 +674,73 @@ fn schedules() {
     stage.must("Ada", Order::SkipSchedule { schedule: stop, skips: true });
     stage.pass(Span::hours(24));
     plan("schedules", "Start at 09:00, stop at 19:00, what people do in between, and what was missed", &stage);
+}
+
+#[test]
+fn stops() {
+    let mut stage = Stage::roomy();
+    let lab = stage.instance(new_instance("ines-lab", "small"));
+    let stop = |cron: &str, jobs: StopJobs| Order::AddSchedule {
+        target: ScheduleTarget::Instance(lab),
+        action: Action::Stop,
+        timetable: timetable(cron),
+        jobs,
+    };
+    stage.pass(Span::seconds(10));
+    stage.must("Ines", stop("0 9 * * *", StopJobs::Now));
+    stage.say("Fifteen minutes before the stop people are warned; somebody wants one hour more.");
+    stage.pass_until(50 * 60_000);
+    let until = |hours: u32| Timestamp(script::MORNING).plus(Span::hours(hours));
+    stage.must("Ines", Order::PostponeStop { instance: lab, until: until(2) });
+    stage.pass_until(121 * 60_000);
+    stage.say("This one is left out.");
+    stage.must("Ines", Order::StartInstance(lab));
+    stage.must("Ines", stop("0 11 * * *", StopJobs::Drain(Span::minutes(30))));
+    stage.pass_until(170 * 60_000);
+    stage.must("Ines", Order::SkipStop { instance: lab });
+    stage.pass_until(181 * 60_000);
+    stage.say("A stop that waits for jobs, and starts no others.");
+    stage.must("Ines", stop("0 12 * * *", StopJobs::Drain(Span::minutes(30))));
+    stage.submit(job(Target::Instance(lab), cores(1)), Span::minutes(70));
+    stage.pass_until(241 * 60_000);
+    let waiting = stage.submit(job(Target::Instance(lab), cores(1)), MINUTE);
+    stage.ask_job(waiting);
+    stage.pass(Span::minutes(15));
+    plan("stops", "Scheduled stops: announced, put off, left out, and waiting for jobs", &stage);
+}
+
+#[test]
+fn scripts_and_rebuild() {
+    let mut stage = Stage::roomy();
+    let scripts =
+        Scripts { creation: Some(script::script(Span::minutes(10))), startup: Some(script::script(Span::minutes(5))) };
+    let new = atelier_domain::world::NewInstance {
+        owner: atelier_domain::UserId::new("ines"),
+        owner_name: "Ines".into(),
+        scripts,
+        ..new_instance("ines-lab", "small")
+    };
+    stage.say("Made by Mara for Ines: until Ines has accepted them the scripts run without her home.");
+    let atelier_domain::world::Answer::Instance(lab) = stage.must("Mara", Order::CreateInstance(Box::new(new))) else {
+        panic!("an instance")
+    };
+    stage.pass(Span::seconds(10));
+    stage.report(Report::Healthy { instance: lab, generation: 1 });
+    drop(stage.order("Mara", Order::AcceptScripts { instance: lab, revision: 1 }));
+    stage.must("Ines", Order::AcceptScripts { instance: lab, revision: 1 });
+    stage.say("The first restart after that runs both with the home, and so does a fresh environment.");
+    stage.must("Ines", Order::RestartInstance(lab));
+    stage.pass(Span::seconds(10));
+    stage.must("Ines", Order::RebuildInstance(lab));
+    stage.pass(Span::seconds(10));
+    stage.say("A script fails: the rescue terminal opens, and a restart tries again.");
+    stage.reality.failing_scripts = true;
+    stage.must("Ines", Order::RestartInstance(lab));
+    stage.pass(Span::seconds(10));
+    stage.reality.failing_scripts = false;
+    stage.must("Ines", Order::RestartInstance(lab));
+    stage.pass(Span::seconds(10));
+    plan("scripts-and-rebuild", "Scripts, who trusts them, and a fresh environment", &stage);
 }
 
 #[test]
@@ -703,4 +867,16 @@ fn unknown_found() {
     drop(stage.order("Mara", Order::RemoveUnknown { site: local(), name: "atelier-99".into() }));
     stage.ask_cluster(pool);
     plan("unknown-found", "A driver lists something that is not known: it is shown and left alone", &stage);
+}
+
+fn warned_of_budget(person: Option<&str>, percent: u8, action: &str) -> Reason {
+    Reason::BudgetWarning {
+        person: person.map(atelier_domain::UserId::new),
+        percent,
+        spent: u64::from(percent) * 5_012_300_000,
+        amount: 500_000_000_000,
+        currency: "EUR".into(),
+        ends: "1 Apr 2026 (Europe/Berlin)".into(),
+        action: action.into(),
+    }
 }

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{ClusterId, NodeId};
+use super::ids::{ClusterId, JobId, NodeId};
 use super::job::MAX_NODES;
-use super::size::{ComputeName, SizeName};
+use super::share::QueuePolicy;
+use super::size::{ComputeName, SizeName, Tier};
+use super::tags::Tags;
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::text::{Problem, Text};
@@ -30,6 +32,9 @@ pub struct ScaleSettings {
     pub max: u32,
     /// How long a node stays without a job.
     pub idle: Span,
+    /// Idle nodes that are kept ready beyond what is needed.
+    #[serde(default)]
+    pub warm: u32,
 }
 
 impl ScaleSettings {
@@ -41,6 +46,10 @@ impl ScaleSettings {
         if self.min > self.max {
             let message = format!("The minimum of {} is above the maximum of {}.", self.min, self.max);
             return Err(Problem::new("min", message));
+        }
+        if self.warm > self.max {
+            let message = format!("{} nodes kept ready are more than the maximum of {}.", self.warm, self.max);
+            return Err(Problem::new("warm", message));
         }
         if self.idle > MAX_IDLE {
             let message = format!("Nodes stay idle for at most {MAX_IDLE}; this is {}.", self.idle);
@@ -60,6 +69,9 @@ pub enum ClusterPhase {
     Paused {
         /// By whom.
         by: Text,
+        /// Since when; not known of pauses from before this was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Timestamp>,
     },
     /// It goes when its last node has gone.
     Deleting {
@@ -126,6 +138,15 @@ pub struct Cluster {
     pub size: SizeName,
     /// How it scales.
     pub scale: ScaleSettings,
+    /// What people note about it.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// Whether dedicated work may take its nodes back.
+    #[serde(default, skip_serializing_if = "Tier::is_dedicated")]
+    pub tier: Tier,
+    /// How its queue is served.
+    #[serde(default = "QueuePolicy::plain")]
+    pub queue: QueuePolicy,
     /// The minimum that a schedule has set, in place of its own.
     pub scheduled_min: Option<u32>,
     /// Where it stands.
@@ -139,6 +160,13 @@ pub struct Cluster {
     /// Until when it asks for no nodes for its queue, because others wait for those that it kept waiting in vain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields_until: Option<Mono>,
+    /// Whether its jobs are so short that nodes get the next ones ahead of time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_quick: bool,
+    /// The waiting job up to which was last looked for one that may start before others, if the queue is too long to look at
+    /// all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backfill_from: Option<JobId>,
     /// The number of nodes it goes for, and why; changes only when the plan does.
     pub plan: Plan,
 }

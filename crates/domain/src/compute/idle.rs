@@ -3,7 +3,7 @@
 //! Idle time is *reported* time: an agent says for a stretch of time which kinds of activity there were. A stretch that
 //! nobody reported (agent away, server down) is not silence and counts for nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,101 @@ impl IdlePolicy {
     }
 }
 
+/// What administrators of a workspace allow and demand of idle shutdown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleRules {
+    /// What a new instance gets unless its maker says otherwise; none means no idle shutdown.
+    pub default: Option<Span>,
+    /// The shortest idle time.
+    pub min: Span,
+    /// The longest.
+    pub max: Span,
+    /// Whether every instance must have one.
+    pub is_required: bool,
+}
+
+impl Default for IdleRules {
+    fn default() -> Self {
+        Self { default: Some(Span::minutes(60)), min: MIN_WINDOW, max: MAX_WINDOW, is_required: false }
+    }
+}
+
+impl IdleRules {
+    /// Refuses rules that nothing could follow; a problem names its field: `min`, `max`, `default`.
+    pub fn check(&self) -> Result<(), Problem> {
+        let (min, max) = (self.min, self.max);
+        if min < MIN_WINDOW || min > MAX_WINDOW {
+            let message = format!("The shortest idle time is between {MIN_WINDOW} and {MAX_WINDOW}; this is {min}.");
+            return Err(Problem::new("min", message));
+        }
+        if max < min || max > MAX_WINDOW {
+            let message = format!("The longest idle time is between {min} and {MAX_WINDOW}; this is {max}.");
+            return Err(Problem::new("max", message));
+        }
+        match self.default {
+            Some(default) if default < min || default > max => {
+                let message = format!("The default is between {min} and {max}; this is {default}.");
+                Err(Problem::new("default", message))
+            }
+            None if self.is_required => {
+                let message = "Where idle shutdown is required there must be a default.";
+                Err(Problem::new("default", message))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Judges what somebody wants for an instance.
+    pub fn judge(&self, idle: Option<&IdlePolicy>) -> Result<(), Problem> {
+        let (min, max) = (self.min, self.max);
+        match idle {
+            None if self.is_required => {
+                let message = format!("Idle shutdown is required in this workspace: choose between {min} and {max}.");
+                Err(Problem::new("idle", message))
+            }
+            None => Ok(()),
+            Some(idle) => {
+                idle.check()?;
+                if idle.window < min || idle.window > max {
+                    let message =
+                        format!("Idle time is between {min} and {max} in this workspace; this is {}.", idle.window);
+                    return Err(Problem::new("idle", message));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What an instance must have instead of what it has, if that breaks the rules.
+    pub fn amended(&self, idle: Option<&IdlePolicy>) -> Option<IdlePolicy> {
+        if self.judge(idle).is_ok() {
+            return None;
+        }
+        match idle {
+            Some(idle) => {
+                Some(IdlePolicy { window: idle.window.clamp(self.min, self.max), counts: idle.counts.clone() })
+            }
+            None => Some(IdlePolicy::after(self.default.unwrap_or(self.max))),
+        }
+    }
+
+    /// The default as a policy.
+    pub fn default_policy(&self) -> Option<IdlePolicy> {
+        self.default.map(IdlePolicy::after)
+    }
+}
+
+/// When a kind of activity was last seen: what the stop for want of it keeps as evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Which kind.
+    pub source: Source,
+    /// How long ago.
+    pub ago: Span,
+    /// Whether the instance's policy counts it.
+    pub counts: bool,
+}
+
 /// What is known of an instance's activity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleWatch {
@@ -114,6 +209,9 @@ pub struct IdleWatch {
     pub reported: Mono,
     /// What counted last, and when.
     pub last: Option<(Source, Mono)>,
+    /// When each kind of activity was last reported, whether it counts or not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<Source, Mono>,
     /// Since when the warning stands.
     pub warned: Option<Mono>,
     /// No stop before, whatever is reported: somebody kept it running.
@@ -139,11 +237,31 @@ impl IdleWatch {
         *self = Self { reported: now, kept_until: self.kept_until, ..Self::default() };
     }
 
+    /// Counts from `now` on, by another policy. What was seen is not forgotten.
+    pub fn recount(&mut self, now: Mono) {
+        let (last, seen) = (self.last, std::mem::take(&mut self.seen));
+        self.restart(now);
+        (self.last, self.seen) = (last, seen);
+    }
+
+    /// What was seen when, the latest first.
+    pub fn evidence(&self, policy: &IdlePolicy, now: Mono) -> Vec<Evidence> {
+        let say = |(source, at): (&Source, &Mono)| Evidence {
+            source: *source,
+            ago: now.since(*at),
+            counts: policy.counts(*source),
+        };
+        let mut all: Vec<Evidence> = self.seen.iter().map(say).collect();
+        all.sort_by_key(|evidence| (evidence.ago, evidence.source));
+        all
+    }
+
     /// Takes a report for `stretch` of time up to `now`, and judges.
     pub fn report(&mut self, policy: &IdlePolicy, active: &[Source], stretch: Span, now: Mono) -> IdleVerdict {
         // Never more than has passed since the last report: a stretch is not counted twice.
         let fresh = stretch.min(now.since(self.reported)).min(MAX_STRETCH);
         self.reported = now;
+        self.seen.extend(active.iter().map(|source| (*source, now)));
         if let Some(source) = active.iter().find(|source| policy.counts(**source)) {
             return self.active(*source, now);
         }
@@ -155,6 +273,7 @@ impl IdleWatch {
     pub fn active(&mut self, source: Source, now: Mono) -> IdleVerdict {
         self.quiet = Span::ZERO;
         self.last = Some((source, now));
+        self.seen.insert(source, now);
         if self.warned.take().is_some() { IdleVerdict::Relaxes } else { IdleVerdict::Stays }
     }
 
@@ -182,8 +301,11 @@ impl IdleWatch {
 
     /// How long until it stops if nothing counts from now on.
     pub fn left(&self, policy: &IdlePolicy, now: Mono) -> Span {
-        let by_quiet = policy.window.minus(self.quiet);
-        let by_hold = self.kept_until.since(now);
+        // Nothing was reported since, which counts as nothing happening here, but not for ever.
+        let unreported = now.since(self.reported).min(MAX_STRETCH);
+        let by_quiet = policy.window.minus(self.quiet).minus(unreported);
+        // Only after it people are warned.
+        let by_hold = if self.kept_until > now { self.kept_until.since(now).plus(WARNING) } else { Span::ZERO };
         let by_warning = self.warned.map_or(WARNING, |since| WARNING.minus(now.since(since)));
         by_quiet.max(by_hold).max(by_warning)
     }

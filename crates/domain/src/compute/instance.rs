@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::cluster::LaunchTrouble;
 use super::idle::{IdlePolicy, IdleWatch};
 use super::ids::{InstanceId, NodeId};
+use super::notice::{Draining, Postponed, StopNotice};
+use super::script::{ScriptRun, Scripts};
 use super::size::{ComputeName, SizeName};
+use super::start::StartTimes;
+use super::tags::Tags;
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::text::Text;
@@ -15,14 +19,12 @@ use crate::time::{Mono, Span, Timestamp};
 pub const CREATE_LIMIT: Span = Span::minutes(20);
 /// How long a start may take, waiting included.
 pub const START_LIMIT: Span = Span::minutes(10);
-/// How long Atelier's own set-up may take.
-pub const SETUP_LIMIT: Span = Span::minutes(5);
+/// How long Atelier's own set-up may take; the first on a server makes the environment that all later ones share.
+pub const SETUP_LIMIT: Span = Span::minutes(15);
 /// How long a stop may take before it is shown as one that needs a look.
 pub const STOP_LIMIT: Span = Span::minutes(5);
 /// How long a change of size may take.
 pub const RESIZE_LIMIT: Span = Span::minutes(5);
-/// The longest time for a person's own script.
-pub const MAX_SCRIPT: Span = Span::hours(24);
 
 /// What is wanted of an instance. Written by people and schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,12 +229,54 @@ pub enum Trigger {
         /// By name.
         name: Text,
     },
+    /// A person who opened an application of a stopped instance.
+    Wake {
+        /// By name.
+        name: Text,
+    },
     /// A schedule.
     Schedule,
     /// Idle shutdown.
     Idle,
+    /// Idle shutdown that an administrator's rule demands.
+    Policy,
+    /// Idle shutdown because a budget is spent.
+    Budget,
     /// The core itself, after a failure.
     System,
+}
+
+impl Trigger {
+    /// Whether a person did it: that holds until the next boundary of a schedule.
+    pub const fn is_by_hand(&self) -> bool {
+        matches!(self, Self::Person { .. } | Self::Wake { .. })
+    }
+
+    /// The name in the API.
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::Person { .. } => "person",
+            Self::Wake { .. } => "wake",
+            Self::Schedule => "schedule",
+            Self::Idle => "idle",
+            Self::Policy => "policy",
+            Self::Budget => "budget",
+            Self::System => "system",
+        }
+    }
+
+    /// The end of a sentence: `by Ada`, `by schedule`.
+    pub fn phrase(&self) -> String {
+        match self {
+            Self::Person { name } => format!("by {name}"),
+            Self::Wake { name } => format!("by {name}, who opened an application"),
+            Self::Schedule => "by schedule".into(),
+            Self::Idle => "for want of activity".into(),
+            Self::Policy => "by policy, for want of activity".into(),
+            Self::Budget => "for want of activity, since a budget is spent".into(),
+            Self::System => "by Atelier itself".into(),
+        }
+    }
 }
 
 /// The last thing that was done to an instance.
@@ -244,8 +288,14 @@ pub struct Operation {
     pub trigger: Trigger,
     /// When.
     pub at: Timestamp,
+    /// The same on the clock that only goes forward.
+    #[serde(default)]
+    pub since: Mono,
     /// How it ended; nothing while it goes on.
     pub result: Option<OperationResult>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<Span>,
 }
 
 /// How an operation ended.
@@ -269,8 +319,20 @@ pub struct Instance {
     pub workspace: WorkspaceId,
     /// Its name.
     pub name: ComputeName,
-    /// Whose it is.
+    /// Whose it is: only they open it.
     pub owner: UserId,
+    /// Their name when it was made; empty in records of older versions.
+    #[serde(default)]
+    pub owner_name: Text,
+    /// Who made it; nobody known means the owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub creator: Option<UserId>,
+    /// Their name then.
+    #[serde(default)]
+    pub creator_name: Text,
+    /// What people note about it.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
     /// What its node is.
     pub size: SizeName,
     /// What is wanted.
@@ -284,14 +346,48 @@ pub struct Instance {
     pub next_start: Option<Trigger>,
     /// Its node.
     pub node: Option<NodeId>,
-    /// How long the person's own script may take; none if there is no script.
-    pub script: Option<Span>,
+    /// What runs when it starts.
+    #[serde(default, skip_serializing_if = "Scripts::is_empty")]
+    pub scripts: Scripts,
+    /// Who set the scripts; nobody if there never were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripts_by: Option<UserId>,
+    /// Counts the changes of scripts, so that nobody accepts others than they have read.
+    #[serde(default)]
+    pub scripts_revision: u32,
+    /// Whether the owner set or accepted them: until then they run without the owner's home and tokens.
+    #[serde(default)]
+    pub scripts_accepted: bool,
+    /// Whether the creation script has run in this layer.
+    #[serde(default)]
+    pub creation_done: bool,
+    /// The number of its environment's writable layer; a rebuild counts it up.
+    #[serde(default)]
+    pub layer: u32,
+    /// How its last start went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartTimes>,
+    /// The code of the reason for which it waits for a node, as it was last written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
     /// Whether it keeps its quota while stopped, so that it can always start again.
     pub keeps_quota: bool,
     /// Whether it counts against quotas now: granted before it gets a node, given back when that is gone.
     pub has_quota: bool,
     /// When it stops for want of activity.
     pub idle: Option<IdlePolicy>,
+    /// Whether an administrator's rule made it so.
+    #[serde(default)]
+    pub idle_by_policy: bool,
+    /// Stops that were announced, at most one by schedule and one for want of activity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<StopNotice>,
+    /// Somebody keeps it running over its scheduled stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postponed: Option<Postponed>,
+    /// A stop that waits for running jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draining: Option<Draining>,
     /// What is known of its activity.
     pub watch: IdleWatch,
     /// The last operation.
@@ -307,6 +403,48 @@ pub struct Instance {
 impl Instance {
     /// Whether jobs can be started on it now.
     pub const fn takes_jobs(&self) -> bool {
-        matches!(self.phase, InstancePhase::Running)
+        matches!(self.phase, InstancePhase::Running) && self.draining.is_none()
+    }
+
+    /// When something happens to it by itself: its phase ends, or a stop has waited for jobs long enough.
+    pub fn deadline(&self) -> Option<Mono> {
+        let draining = self.draining.as_ref().map(|draining| draining.until);
+        [self.phase.deadline(), draining].into_iter().flatten().min()
+    }
+
+    /// Moves that on: nobody could act in the meantime.
+    pub fn put_off(&mut self, by: Span) {
+        self.phase.put_off(by);
+        if let Some(draining) = &mut self.draining {
+            draining.until = draining.until.plus(by);
+        }
+    }
+
+    /// It is to run no more: nothing that was planned for it counts.
+    pub fn rest(&mut self) {
+        self.wish = Wish::Stop;
+        self.next_start = None;
+        self.postponed = None;
+        self.draining = None;
+    }
+
+    /// Who made it.
+    pub fn creator(&self) -> &UserId {
+        self.creator.as_ref().unwrap_or(&self.owner)
+    }
+
+    /// The next stop that was announced.
+    pub fn notice(&self) -> Option<&StopNotice> {
+        self.notices.iter().min_by_key(|notice| notice.at)
+    }
+
+    /// The scripts that its present or next start runs, in order.
+    pub fn scripts_to_run(&self) -> Vec<ScriptRun> {
+        self.scripts.to_run(self.creation_done)
+    }
+
+    /// Whether scripts wait for the owner to read and accept them.
+    pub fn awaits_acceptance(&self) -> bool {
+        !self.scripts.is_empty() && !self.scripts_accepted
     }
 }

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::array::MAX_ARRAY;
 use super::ids::{ClusterId, InstanceId, JobId, NodeId};
+use super::node::RECLAIM_GRACE_MOST;
 use super::resources::Resources;
-use super::size::SizeName;
+use super::size::{SizeName, Tier};
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::text::{Problem, Text};
@@ -18,6 +20,8 @@ pub const MAX_TIMEOUT: Span = Span::hours(24 * 30);
 pub const MAX_RETRIES: u32 = 100;
 /// The most exit codes in a retry rule.
 pub const MAX_EXIT_CODES: usize = 32;
+/// How many attempts before the present one a job remembers.
+pub const REMEMBERED_ATTEMPTS: usize = 10;
 /// How long an agent may take to start a job.
 pub const START_LIMIT: Span = Span::minutes(2);
 /// How long outputs may be collected after the last process ended.
@@ -34,6 +38,17 @@ pub const GATHER_LIMIT: Span = Span::minutes(10);
 pub const GATHER_LIMIT_MOST: Span = Span::hours(24 * 30);
 /// How long such a job then lets others pass.
 pub const STEP_ASIDE: Span = Span::minutes(1);
+/// A job that ran no longer than this was quick: where jobs are quick, nodes get the next ones ahead of time.
+pub const QUICK: Span = Span::millis(250);
+/// A job that ran longer than this shows that they are not.
+pub const NOT_QUICK: Span = Span::seconds(1);
+/// How long a job that was handed over ahead of time may wait on its node before it is asked back.
+pub const AHEAD_LIMIT: Span = Span::seconds(1);
+/// How many jobs a node has ahead of time for each that it can run at once: enough to go on with while what happened is made
+/// durable, several at a time.
+pub const AHEAD_FOR_EACH: u64 = 6;
+/// The most jobs that one node has ahead of time.
+pub const MOST_AHEAD: u64 = 64;
 /// How often a job that loses its nodes before it ran goes back to the queue for free.
 pub const FREE_RETURNS: u32 = 3;
 /// How often a job that cannot start as things are is looked at again.
@@ -41,7 +56,7 @@ pub const LOOK_AGAIN: Span = Span::minutes(5);
 /// The longest pause before a retry.
 pub const RETRY_PAUSE_MOST: Span = Span::minutes(10);
 
-/// Who goes first. Within one priority: who came first.
+/// Who goes first. Within one priority: as the queue’s policy says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
@@ -73,6 +88,123 @@ impl Priority {
             let text = crate::text::shortened(text);
             Problem::new("priority", format!("A priority is low, medium or high, not “{text}”."))
         })
+    }
+}
+
+/// Whether a job stands in the line of its owner, or before or after all lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lane {
+    /// Before all others, whatever their priority.
+    Front,
+    /// Where it belongs.
+    #[default]
+    Line,
+    /// After all others.
+    Back,
+}
+
+/// The distance between the ranks of two jobs that came one after the other: room for those that are moved between them.
+pub const RANK_STEP: i64 = 1 << 20;
+
+/// Where somebody moved a job to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// In which lane.
+    #[serde(default)]
+    pub lane: Lane,
+    /// Its place there; who was not moved has its number times [`RANK_STEP`].
+    pub rank: i64,
+    /// In whose line it stands, if not in its owner's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<UserId>,
+}
+
+/// Somebody holds a job back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Who.
+    pub by: Text,
+    /// Why, for people.
+    pub why: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// The most jobs that one job may wait for.
+pub const MAX_AFTER: usize = 100;
+
+/// What a job wants of one that it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterWhat {
+    /// That it has ended well.
+    Success,
+    /// That it has ended, however.
+    Any,
+    /// That all jobs of its array have ended well; the job is the first of them.
+    AllSucceed,
+    /// That all jobs of its array have ended, however.
+    AllOver,
+}
+
+impl AfterWhat {
+    /// Whether it is about a whole array.
+    pub const fn is_of_array(self) -> bool {
+        matches!(self, Self::AllSucceed | Self::AllOver)
+    }
+
+    /// Whether a bad end is not what was wanted.
+    pub const fn needs_success(self) -> bool {
+        matches!(self, Self::Success | Self::AllSucceed)
+    }
+}
+
+/// How a job ended, as far as those that wait for it care.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndedAs {
+    /// Well.
+    Succeeded,
+    /// Otherwise.
+    Failed {
+        /// How: the end of a sentence that starts with the job.
+        what: Text,
+    },
+}
+
+impl EndedAs {
+    /// What a verdict is to those who wait.
+    pub fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Succeeded => Self::Succeeded,
+            // The first of a chain says why; the others only that they did not run.
+            Verdict::DependencyFailed { .. } => Self::Failed { what: "never started".into() },
+            other => Self::Failed { what: other.phrase().into() },
+        }
+    }
+}
+
+/// One job that another one waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct After {
+    /// Which.
+    pub job: JobId,
+    /// What is wanted of it.
+    pub needs: AfterWhat,
+    /// How it ended, once it has. What is over is no longer in the World, so whoever submits says it for jobs that were over
+    /// before; for jobs that are alive it is not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<EndedAs>,
+}
+
+impl After {
+    /// How the other job ended, if that is not what was wanted of it.
+    pub fn failure(&self) -> Option<&Text> {
+        match &self.ended {
+            Some(EndedAs::Failed { what }) if self.needs.needs_success() => Some(what),
+            _ => None,
+        }
     }
 }
 
@@ -131,6 +263,13 @@ pub enum Verdict {
         /// What was done to it, by whom: a whole clause.
         what: Text,
     },
+    /// A job that it waited for did not end well.
+    DependencyFailed {
+        /// Which.
+        job: JobId,
+        /// How that one ended.
+        what: Text,
+    },
 }
 
 impl Verdict {
@@ -146,6 +285,7 @@ impl Verdict {
             Self::Preempted { node } => format!("lost {node}, whose capacity was taken back"),
             Self::StartFailed { detail } => format!("could not be started: {detail}"),
             Self::ComputeGone { what } => format!("ended because {what}"),
+            Self::DependencyFailed { job, what } => format!("never started because {job} {what}"),
         }
     }
 
@@ -157,7 +297,11 @@ impl Verdict {
             Self::NodeLost { .. } => Some(RetryCause::NodeLost),
             Self::Preempted { .. } => Some(RetryCause::Preempted),
             Self::StartFailed { .. } => Some(RetryCause::StartFailed),
-            Self::Succeeded | Self::TimedOut { .. } | Self::Cancelled { .. } | Self::ComputeGone { .. } => None,
+            Self::Succeeded
+            | Self::TimedOut { .. }
+            | Self::Cancelled { .. }
+            | Self::ComputeGone { .. }
+            | Self::DependencyFailed { .. } => None,
         }
     }
 }
@@ -249,6 +393,12 @@ pub struct JobSpec {
     pub grace: Span,
     /// When it is tried again.
     pub retry: Option<Box<RetryPolicy>>,
+    /// Whether dedicated work may take its nodes back, if it is serverless. On a cluster the cluster's tier counts.
+    #[serde(default, skip_serializing_if = "Tier::is_dedicated")]
+    pub tier: Tier,
+    /// The jobs that it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<After>,
 }
 
 impl JobSpec {
@@ -268,6 +418,10 @@ impl JobSpec {
         }
         if self.grace > MAX_GRACE {
             return Err(Problem::new("grace", format!("The grace is at most {MAX_GRACE}; this is {}.", self.grace)));
+        }
+        if self.after.len() > MAX_AFTER {
+            let message = format!("A job waits for at most {MAX_AFTER} others; this names {}.", self.after.len());
+            return Err(Problem::new("after", message));
         }
         self.retry.as_ref().map_or(Ok(()), |retry| retry.check())
     }
@@ -380,6 +534,57 @@ pub enum JobPhase {
     },
 }
 
+/// A job that its node got ahead of time: it starts there as soon as what runs there ends, without waiting for the engine.
+/// It takes nothing of the node until the engine has heard of the room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ahead {
+    /// It waits there.
+    Given,
+    /// It waited too long and was asked back; it may have started all the same.
+    AskedBack,
+}
+
+/// A job's place in an array: jobs that were submitted together and differ in their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ArrayPlace {
+    /// The first job of the array, under which what they run is kept.
+    pub first: JobId,
+    /// Its number, from 0.
+    pub index: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
+/// When an attempt got how far, for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Milestones {
+    /// When its nodes were told to start it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned: Option<Timestamp>,
+    /// When it ran on all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Timestamp>,
+    /// When its last process had ended, or it was told to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Timestamp>,
+}
+
+/// An attempt that is over and was followed by another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastAttempt {
+    /// Its number.
+    pub attempt: u32,
+    /// Where it ran.
+    pub nodes: Vec<NodeId>,
+    /// When it got how far.
+    pub when: Milestones,
+    /// When it was over.
+    pub ended: Timestamp,
+    /// How.
+    pub verdict: Verdict,
+}
+
 /// A job that is not over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
@@ -413,6 +618,27 @@ pub struct Job {
     /// How often it lost its nodes before it ran; that is nobody's fault, up to a point.
     #[serde(default)]
     pub lost_starts: u32,
+    /// Its place in an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayPlace>,
+    /// Whether its node got it ahead of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<Ahead>,
+    /// Who holds it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Box<Held>>,
+    /// Where somebody moved it to in its queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Box<Moved>>,
+    /// Since when it counts as running for its owner's share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metered: Option<Mono>,
+    /// How far the present attempt got when.
+    #[serde(default)]
+    pub when: Milestones,
+    /// Attempts before the present one, the last ones only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<PastAttempt>,
 }
 
 impl Job {
@@ -421,13 +647,49 @@ impl Job {
         matches!(self.phase, JobPhase::Queued { .. })
     }
 
-    /// Whether it waits for nodes: not held back, and none made for it yet.
-    pub const fn is_eligible(&self) -> bool {
-        matches!(self.phase, JobPhase::Queued { hold: None, .. }) && self.own_nodes.is_empty()
+    /// The job under which what it runs is kept.
+    pub const fn payload(&self) -> JobId {
+        match self.array {
+            Some(place) => place.first,
+            None => self.id,
+        }
     }
 
-    /// What it takes of each of its nodes. On an instance it takes a slot and no cores of its own.
+    /// In which lane of its queue it stands.
+    pub fn lane(&self) -> Lane {
+        self.moved.as_ref().map_or(Lane::Line, |moved| moved.lane)
+    }
+
+    /// Its place in its line.
+    pub fn rank(&self) -> i64 {
+        let arrival = i64::try_from(self.id.0).unwrap_or(i64::MAX).saturating_mul(RANK_STEP);
+        self.moved.as_ref().map_or(arrival, |moved| moved.rank)
+    }
+
+    /// In whose line it stands.
+    pub fn line(&self) -> &UserId {
+        self.moved.as_ref().and_then(|moved| moved.line.as_ref()).unwrap_or(&self.owner)
+    }
+
+    /// The jobs that it still waits for.
+    pub fn waits_for(&self) -> impl Iterator<Item = &After> {
+        self.spec.after.iter().filter(|after| after.ended.is_none())
+    }
+
+    /// Whether it waits for nodes: not held back, no other job to wait for, and no node made for it yet.
+    pub fn is_eligible(&self) -> bool {
+        matches!(self.phase, JobPhase::Queued { hold: None, .. })
+            && self.own_nodes.is_empty()
+            && self.held.is_none()
+            && self.waits_for().next().is_none()
+    }
+
+    /// What it takes of each of its nodes: nothing while it is there ahead of time. On an instance it takes a slot and no
+    /// cores of its own.
     pub const fn takes(&self) -> Resources {
+        if self.ahead.is_some() {
+            return Resources::NONE;
+        }
         match self.spec.target {
             Target::Instance(_) => Resources { cores: 0, ..self.spec.shape },
             Target::Cluster(_) | Target::Serverless(_) => self.spec.shape,
@@ -449,6 +711,25 @@ impl Job {
                 Some(*until)
             }
             JobPhase::Running { since } => self.spec.timeout.map(|timeout| since.plus(timeout)),
+        }
+    }
+
+    /// When it frees its nodes if it takes all of its time; none if it has no time limit. What is being ended may be over
+    /// at any moment.
+    pub fn ends(&self) -> Option<Mono> {
+        match &self.phase {
+            JobPhase::Queued { .. } => None,
+            JobPhase::Starting { .. } => Some(self.metered?.plus(self.spec.timeout?)),
+            JobPhase::Running { since } => Some(since.plus(self.spec.timeout?)),
+            JobPhase::Finalizing { .. } | JobPhase::Ending { .. } => Some(Mono(0)),
+        }
+    }
+
+    /// How long its processes get to end, for that reason.
+    pub fn grace_for(&self, verdict: &Verdict) -> Span {
+        match verdict {
+            Verdict::Preempted { .. } => self.spec.grace.min(RECLAIM_GRACE_MOST),
+            _ => self.spec.grace,
         }
     }
 
@@ -542,7 +823,9 @@ impl JobState {
     pub const fn of(verdict: &Verdict) -> Self {
         match verdict {
             Verdict::Succeeded => Self::Completed,
-            Verdict::Cancelled { .. } | Verdict::ComputeGone { .. } => Self::Canceled,
+            Verdict::Cancelled { .. } | Verdict::ComputeGone { .. } | Verdict::DependencyFailed { .. } => {
+                Self::Canceled
+            }
             _ => Self::Failed,
         }
     }

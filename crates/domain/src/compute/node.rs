@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{ClusterId, InstanceId, JobId, NodeId};
 use super::resources::Resources;
-use super::size::{Family, Price, SiteName, SizeName};
+use super::size::{Family, Price, SiteName, SizeName, Tier};
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::time::{Mono, Span, Timestamp};
@@ -21,6 +21,9 @@ pub const RELEASE_RETRY: Span = Span::seconds(15);
 pub const RELEASE_RETRY_MOST: Span = Span::minutes(5);
 /// A release that is not confirmed for so long is shown as one that needs a look.
 pub const RELEASE_ALARM: Span = Span::minutes(5);
+
+/// The longest notice that jobs get when a node is taken back.
+pub const RECLAIM_GRACE_MOST: Span = Span::minutes(2);
 
 /// What a node was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -62,6 +65,13 @@ pub enum NodePhase {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         silent: Option<Mono>,
     },
+    /// Taken back for dedicated work: its jobs were told to end and go back to the queue, then it is released.
+    Reclaiming {
+        /// Why.
+        why: Box<Reason>,
+        /// When it is released even if not all of them have ended.
+        until: Mono,
+    },
     /// Given up: the driver removes it. Over only when the driver confirms that it is gone.
     Releasing {
         /// Why.
@@ -96,6 +106,9 @@ pub struct Node {
     pub shape: Resources,
     /// What an hour costs.
     pub price: Price,
+    /// Whether dedicated work may take it back.
+    #[serde(default, skip_serializing_if = "Tier::is_dedicated")]
+    pub tier: Tier,
     /// Where it stands.
     pub phase: NodePhase,
     /// When it was wanted first.
@@ -111,7 +124,7 @@ pub struct Node {
 impl Node {
     /// Whether it counts as one that its holder has and keeps.
     pub const fn is_live(&self) -> bool {
-        !matches!(self.phase, NodePhase::Cordoned { .. } | NodePhase::Releasing { .. })
+        !matches!(self.phase, NodePhase::Cordoned { .. } | NodePhase::Reclaiming { .. } | NodePhase::Releasing { .. })
     }
 
     /// Whether jobs can be put on it now.
@@ -125,6 +138,7 @@ impl Node {
             NodePhase::Launching { until }
             | NodePhase::Silent { until }
             | NodePhase::Cordoned { until, .. }
+            | NodePhase::Reclaiming { until, .. }
             | NodePhase::Releasing { until, .. } => Some(until),
             NodePhase::Ready | NodePhase::Unusable => None,
         }
@@ -136,6 +150,7 @@ impl Node {
             NodePhase::Launching { until }
             | NodePhase::Silent { until }
             | NodePhase::Cordoned { until, .. }
+            | NodePhase::Reclaiming { until, .. }
             | NodePhase::Releasing { until, .. } => *until = until.plus(by),
             NodePhase::Ready | NodePhase::Unusable => {}
         }
@@ -148,6 +163,7 @@ impl Node {
             NodePhase::Ready if is_busy => NodeState::Running,
             NodePhase::Ready => NodeState::Idle,
             NodePhase::Silent { .. } | NodePhase::Unusable => NodeState::Unusable,
+            NodePhase::Reclaiming { .. } => NodeState::Preempted,
             NodePhase::Cordoned { .. } | NodePhase::Releasing { .. } => NodeState::Leaving,
         }
     }

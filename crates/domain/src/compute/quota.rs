@@ -21,15 +21,32 @@ pub enum Resource {
     Gpus,
     /// Instances and clusters.
     Computes,
+    /// Jobs of one person that run at once, on clusters and serverless nodes; so for the next two.
+    RunningJobs,
+    /// Thousandths of cores that they have in all.
+    RunningCores,
+    /// GPUs that they have in all.
+    RunningGpus,
 }
 
 impl Resource {
+    /// What is limited of one person's running jobs.
+    pub const RUNNING: [Self; 3] = [Self::RunningJobs, Self::RunningCores, Self::RunningGpus];
+
+    /// Whether it is about what one person has running.
+    pub const fn is_running(&self) -> bool {
+        matches!(self, Self::RunningJobs | Self::RunningCores | Self::RunningGpus)
+    }
+
     /// An amount of it, for people.
     pub fn amount(&self, amount: u64) -> String {
         match self {
             Self::Cores(family) => format!("{} of the family {family}", Cores(amount)),
             Self::Gpus => counted(amount, "GPU", "GPUs"),
             Self::Computes => counted(amount, "compute", "computes"),
+            Self::RunningJobs => counted(amount, "running job", "running jobs"),
+            Self::RunningCores => format!("{} of running jobs", Cores(amount)),
+            Self::RunningGpus => format!("{} of running jobs", counted(amount, "GPU", "GPUs")),
         }
     }
 }
@@ -136,10 +153,10 @@ impl Shortage {
 /// The number without its noun.
 fn plain_count(resource: &Resource, amount: u64) -> String {
     match resource {
-        Resource::Cores(_) => {
+        Resource::Cores(_) | Resource::RunningCores => {
             let text = Cores(amount).to_string();
             text.split(' ').next().unwrap_or_default().to_owned()
         }
-        Resource::Gpus | Resource::Computes => amount.to_string(),
+        Resource::Gpus | Resource::Computes | Resource::RunningJobs | Resource::RunningGpus => amount.to_string(),
     }
 }

@@ -37,6 +37,8 @@ pub enum InstanceVerb {
     Stop,
     /// Start its applications again.
     Restart,
+    /// A fresh environment; the home stays.
+    Rebuild,
     /// Another size.
     Resize,
     /// Take it away, home and all.
@@ -51,8 +53,17 @@ pub enum InstanceVerb {
 
 impl InstanceVerb {
     /// All that can be done to one that exists.
-    pub const ALL: [Self; 8] =
-        [Self::Start, Self::Stop, Self::Restart, Self::Resize, Self::Delete, Self::Configure, Self::Open, Self::Submit];
+    pub const ALL: [Self; 9] = [
+        Self::Start,
+        Self::Stop,
+        Self::Restart,
+        Self::Rebuild,
+        Self::Resize,
+        Self::Delete,
+        Self::Configure,
+        Self::Open,
+        Self::Submit,
+    ];
 
     /// The name in the API.
     pub const fn key(self) -> &'static str {
@@ -61,6 +72,7 @@ impl InstanceVerb {
             Self::Start => "start",
             Self::Stop => "stop",
             Self::Restart => "restart",
+            Self::Rebuild => "rebuild",
             Self::Resize => "resize",
             Self::Delete => "delete",
             Self::Configure => "configure",
@@ -109,6 +121,18 @@ impl InstanceVerb {
                 S::CreateFailed => No("It never had a node. Delete it and create it again."),
                 S::Deleting => No("It is being deleted."),
             },
+            Self::Rebuild => match state {
+                S::Running | S::JobRunning | S::SetupFailed | S::UserSetupFailed | S::Unusable | S::Unknown => Yes,
+                // The next start finds the fresh environment.
+                S::Stopped => Yes,
+                S::Creating | S::SettingUp | S::UserSettingUp | S::Starting => {
+                    No("It is starting. Wait until it runs, or stop it.")
+                }
+                S::Restarting => No("It is restarting. Wait until it runs, or stop it."),
+                S::Stopping | S::Resizing => No("Wait until it is stopped."),
+                S::CreateFailed => No("It never had a node. Delete it and create it again."),
+                S::Deleting => No("It is being deleted."),
+            },
             Self::Resize => match state {
                 S::Stopped => Yes,
                 S::Deleting => No("It is being deleted."),
@@ -144,6 +168,24 @@ impl InstanceVerb {
                 S::CreateFailed => No("It never had a node. Delete it and create it again."),
                 S::Deleting => No("It is being deleted."),
             },
+        }
+    }
+}
+
+impl InstanceVerb {
+    /// What is done, as the start of a sentence: `Start`, `Rebuild`.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Create => "Creation",
+            Self::Start => "Start",
+            Self::Stop => "Stop",
+            Self::Restart => "Restart",
+            Self::Rebuild => "Rebuild",
+            Self::Resize => "Change of size",
+            Self::Delete => "Deletion",
+            Self::Configure => "Change of settings",
+            Self::Open => "Opening",
+            Self::Submit => "Submission",
         }
     }
 }
@@ -235,17 +277,29 @@ pub enum JobVerb {
     Cancel,
     /// Change its priority.
     Prioritise,
+    /// Keep it from starting.
+    Hold,
+    /// Let it start again.
+    Release,
+    /// Change its place in the queue.
+    Move,
+    /// End it as if its node were taken back.
+    Evict,
 }
 
 impl JobVerb {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Cancel, Self::Prioritise];
+    pub const ALL: [Self; 6] = [Self::Cancel, Self::Prioritise, Self::Hold, Self::Release, Self::Move, Self::Evict];
 
     /// The name in the API.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Cancel => "cancel",
             Self::Prioritise => "prioritise",
+            Self::Hold => "hold",
+            Self::Release => "release",
+            Self::Move => "move",
+            Self::Evict => "evict",
         }
     }
 
@@ -259,7 +313,25 @@ impl JobVerb {
                 S::Completed | S::Failed => No("It is over."),
                 _ => Yes,
             },
-            Self::Prioritise => match state {
+            Self::Hold => match state {
+                S::Queued => Yes,
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
+                _ => No("It has left the queue. Cancel it if it is not to run."),
+            },
+            Self::Evict => match state {
+                S::Starting | S::Running => Yes,
+                S::Queued => No("It does not run yet."),
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
+                S::NotResponding => Already,
+                S::Finalizing | S::CancelRequested => No("It is ending already."),
+            },
+            // What has left the queue is not held.
+            Self::Release => match state {
+                S::Queued => Yes,
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
+                _ => Already,
+            },
+            Self::Prioritise | Self::Move => match state {
                 S::Queued => Yes,
                 S::Completed | S::Failed | S::Canceled => No("It is over."),
                 _ => No("It has left the queue."),

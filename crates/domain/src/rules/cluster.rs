@@ -2,7 +2,9 @@
 
 use crate::compute::cluster::{Cluster, ClusterPhase, LaunchTrouble, Plan, ScaleSettings};
 use crate::compute::job::Verdict;
-use crate::compute::size::{ComputeName, SizeName};
+use crate::compute::share::QueuePolicy;
+use crate::compute::size::{ComputeName, SizeName, Tier};
+use crate::compute::tags::Tags;
 use crate::compute::verb::{ClusterState, ClusterVerb, Legality};
 use crate::compute::{ClusterId, Resources};
 use crate::id::WorkspaceId;
@@ -60,17 +62,31 @@ impl World {
         Ok(())
     }
 
+    pub(super) fn tag_cluster(&mut self, command: &Command, id: ClusterId, tags: &Tags) -> Result<Answer, Reason> {
+        let cluster = self.own_cluster(&command.workspace, id)?;
+        tags.check().map_err(Reason::invalid)?;
+        if let Some(answer) = self.judge_cluster(cluster, ClusterVerb::Scale)? {
+            return Ok(answer);
+        }
+        self.edit_cluster(id, |cluster| cluster.tags = tags.clone());
+        Ok(Answer::Done)
+    }
+
     pub(super) fn create_cluster(
         &mut self,
         command: &Command,
         name: &ComputeName,
         size: &SizeName,
         scale: ScaleSettings,
+        tier: Tier,
+        tags: &Tags,
     ) -> Result<Answer, Reason> {
+        tags.check().map_err(Reason::invalid)?;
         let workspace = &command.workspace;
         let owner = command.user.clone().ok_or_else(|| nobody("cluster"))?;
         self.name_is_free(workspace, name)?;
         self.judge_scale(workspace, size, scale)?;
+        self.within_budget(workspace, &owner)?;
         if let Some(shortage) = self.too_many_computes(workspace, Some(&owner)) {
             return Err(Reason::TooManyComputes { shortage });
         }
@@ -84,12 +100,17 @@ impl World {
             owner,
             size: size.clone(),
             scale,
+            tags: tags.clone(),
+            tier,
+            queue: QueuePolicy::default(),
             scheduled_min: None,
             phase: ClusterPhase::Active,
             created: self.now.wall,
             manual_at: None,
             trouble: LaunchTrouble::default(),
             yields_until: None,
+            is_quick: false,
+            backfill_from: None,
             plan: Plan::default(),
         });
         Ok(Answer::Cluster(id))
@@ -106,10 +127,16 @@ impl World {
             return Ok(answer);
         }
         self.judge_scale(&command.workspace, &cluster.size.clone(), scale)?;
-        let largest = self.pools.get(&PoolKey::Cluster(id)).into_iter().flat_map(|pool| &pool.jobs).filter_map(|job| {
-            let job = self.jobs.get(job).filter(|job| job.is_queued())?;
-            (job.spec.nodes > scale.max).then_some((job.spec.nodes, job.id))
-        });
+        // More nodes whether or not they are needed.
+        if scale.min > cluster.scale.min || scale.warm > cluster.scale.warm {
+            self.within_budget(&command.workspace, &cluster.owner)?;
+        }
+        let pool = self.pools.get(&PoolKey::Cluster(id));
+        let jobs = pool.into_iter().flat_map(|pool| &pool.jobs).filter_map(|job| self.jobs.get(job));
+        let jobs = jobs.filter(|job| job.is_queued()).map(|job| (job.spec.nodes, job.id));
+        let rests = pool.into_iter().flat_map(|pool| &pool.arrays).filter_map(|first| self.arrays.get(first));
+        let rests = rests.map(|array| (array.spec.nodes, array.first));
+        let largest = jobs.chain(rests).filter(|(nodes, _)| *nodes > scale.max);
         if let Some((needed, job)) = largest.max() {
             let message =
                 format!("{job} waits for {needed} nodes, so the maximum cannot be {}. Cancel it first.", scale.max);
@@ -131,7 +158,11 @@ impl World {
         if let Some(answer) = self.judge_cluster(cluster, verb)? {
             return Ok(answer);
         }
-        let phase = if pauses { ClusterPhase::Paused { by: command.name.clone() } } else { ClusterPhase::Active };
+        let phase = if pauses {
+            ClusterPhase::Paused { by: command.name.clone(), since: Some(self.now.wall) }
+        } else {
+            ClusterPhase::Active
+        };
         self.edit_cluster(id, |cluster| cluster.phase = phase);
         Ok(Answer::Done)
     }
@@ -155,6 +186,7 @@ impl World {
         }
         let jobs: Vec<_> =
             self.pools.get(&PoolKey::Cluster(id)).map(|pool| pool.jobs.iter().copied().collect()).unwrap_or_default();
+        self.end_rests(&PoolKey::Cluster(id), &Verdict::ComputeGone { what: what.as_str().into() });
         for job in jobs {
             if ends_jobs || self.jobs.get(&job).is_some_and(crate::compute::job::Job::is_queued) {
                 self.end_job(job, Verdict::ComputeGone { what: what.as_str().into() });

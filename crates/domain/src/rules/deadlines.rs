@@ -24,7 +24,12 @@ impl World {
             match &due {
                 Due::Node(id) => self.node_due(*id),
                 Due::Job(id) => self.job_due(*id),
+                Due::Array(first) => drop(self.edit_array(*first, |array| array.hold = None)),
                 Due::Instance(id) => self.instance_due(*id),
+                Due::Budgets(workspace) => {
+                    self.set_budget_look(workspace, None);
+                    self.look_at_budgets.insert(workspace.clone());
+                }
                 Due::Pool(key) => {
                     self.set_pool_wake(key, None);
                     self.dirty.insert(key.clone());
@@ -48,7 +53,7 @@ impl World {
         }
         let instances: Vec<_> = self.instances.keys().copied().collect();
         for id in instances {
-            self.edit_instance(id, |instance| instance.phase.put_off(paused));
+            self.edit_instance(id, |instance| instance.put_off(paused));
             self.kick(Key::Instance(id));
         }
         let unknown: Vec<_> = self.unknown.keys().cloned().collect();

@@ -1,8 +1,9 @@
 //! What somebody else is to do, read from the records. Nothing of it is stored: after a crash it is read again.
 
 use crate::compute::instance::InstancePhase;
-use crate::compute::job::{JobPhase, MemberState};
+use crate::compute::job::{Ahead, JobPhase, MemberState, Verdict};
 use crate::compute::node::NodePhase;
+use crate::compute::script::limit_of;
 use crate::world::{Effect, Key, Part, World};
 
 impl World {
@@ -36,7 +37,7 @@ impl World {
                         shape: node.shape,
                         holder: node.holder,
                     }],
-                    NodePhase::Cordoned { .. } => vec![Effect::Drain { node: node_id }],
+                    NodePhase::Cordoned { .. } | NodePhase::Reclaiming { .. } => vec![Effect::Drain { node: node_id }],
                     NodePhase::Releasing { .. } => vec![Effect::Terminate { node: node_id, site }],
                     NodePhase::Ready => vec![Effect::Undrain { node: node_id }],
                     NodePhase::Silent { .. } | NodePhase::Unusable => Vec::new(),
@@ -51,7 +52,17 @@ impl World {
                 .map(|found| Effect::TerminateUnknown { site: found.site.clone(), name: found.name.clone() })
                 .into_iter()
                 .collect(),
-            Key::State | Key::Site(_) | Key::Size(_) | Key::Limit(_) | Key::Cluster(_) | Key::Schedule(_) => Vec::new(),
+            Key::State
+            | Key::Site(_)
+            | Key::Size(_)
+            | Key::Limit(_)
+            | Key::Array(_)
+            | Key::Budget(_)
+            | Key::IdleRules(_)
+            | Key::ShareRules(_)
+            | Key::Share(..)
+            | Key::Cluster(_)
+            | Key::Schedule(_) => Vec::new(),
         }
     }
 
@@ -59,18 +70,36 @@ impl World {
         let Some(job) = self.jobs.get(&id) else { return Vec::new() };
         let part = |node| Part { job: id, attempt: job.attempt, node };
         match &job.phase {
+            JobPhase::Starting { .. } if job.ahead == Some(Ahead::AskedBack) => {
+                let waiting = job.members.iter().filter(|member| member.state == MemberState::Assigned);
+                waiting.map(|member| Effect::AskBack { part: part(member.node) }).collect()
+            }
             JobPhase::Starting { .. } => {
                 let nodes: Vec<_> = job.members.iter().map(|member| member.node).collect();
                 let waiting = job.members.iter().zip(0..).filter(|(member, _)| member.state == MemberState::Assigned);
                 waiting
-                    .map(|(member, rank)| Effect::StartJob { part: part(member.node), rank, nodes: nodes.clone() })
+                    .map(|(member, rank)| Effect::StartJob {
+                        part: part(member.node),
+                        rank,
+                        nodes: nodes.clone(),
+                        owner: job.owner.clone(),
+                        workspace: job.workspace.clone(),
+                        shape: job.spec.shape,
+                        timeout: job.spec.timeout,
+                        grace: job.spec.grace,
+                        array: job.array,
+                    })
                     .collect()
             }
-            JobPhase::Ending { .. } => job
+            JobPhase::Ending { verdict, .. } => job
                 .members
                 .iter()
                 .filter(|member| member.state != MemberState::Off)
-                .map(|member| Effect::EndJob { part: part(member.node), grace: job.spec.grace })
+                .map(|member| Effect::EndJob {
+                    part: part(member.node),
+                    grace: job.grace_for(verdict),
+                    is_preempted: matches!(**verdict, Verdict::Preempted { .. }),
+                })
                 .collect(),
             JobPhase::Queued { .. } | JobPhase::Running { .. } | JobPhase::Finalizing { .. } => Vec::new(),
         }
@@ -80,11 +109,21 @@ impl World {
         let instance = self.instances.get(&id)?;
         let generation = instance.generation;
         match &instance.phase {
-            InstancePhase::SettingUp { .. } | InstancePhase::Restarting { .. } => {
-                Some(Effect::SetUp { instance: id, node: instance.node?, generation })
-            }
+            InstancePhase::SettingUp { .. } | InstancePhase::Restarting { .. } => Some(Effect::SetUp {
+                instance: id,
+                node: instance.node?,
+                generation,
+                owner: instance.owner.clone(),
+                workspace: instance.workspace.clone(),
+                name: instance.name.clone(),
+                layer: instance.layer,
+                has_scripts: !instance.scripts_to_run().is_empty(),
+            }),
             InstancePhase::UserSettingUp { .. } => {
-                Some(Effect::RunScript { instance: id, node: instance.node?, generation, limit: instance.script? })
+                let scripts = instance.scripts_to_run();
+                let limit = limit_of(&scripts);
+                let is_trusted = instance.scripts_accepted;
+                Some(Effect::RunScript { instance: id, node: instance.node?, generation, scripts, is_trusted, limit })
             }
             InstancePhase::Resizing { to, .. } => Some(Effect::Resize { instance: id, generation, size: to.clone() }),
             _ => None,

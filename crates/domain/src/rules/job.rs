@@ -4,13 +4,13 @@ use crate::compute::JobId;
 use crate::compute::cluster::ClusterPhase;
 use crate::compute::instance::Wish;
 use crate::compute::job::{
-    FINALIZE_LIMIT, FREE_RETURNS, Hold, Job, JobPhase, JobState, KILL_LIMIT, MemberState, RETRY_PAUSE_MOST, STEP_ASIDE,
-    Target, Verdict,
+    Ahead, EndedAs, FINALIZE_LIMIT, FREE_RETURNS, Hold, Job, JobPhase, JobState, KILL_LIMIT, MemberState, PastAttempt,
+    REMEMBERED_ATTEMPTS, RETRY_PAUSE_MOST, STEP_ASIDE, Target, Verdict,
 };
 use crate::reason::Reason;
 use crate::text::Text;
 use crate::time::Span;
-use crate::world::{About, EndedJob, Exit, Key, Part, PoolKey, World};
+use crate::world::{About, Awaited, EndedJob, Exit, Key, Lack, Part, PoolKey, World};
 
 impl World {
     /// Whether the part belongs to the attempt that runs now and is not over.
@@ -25,7 +25,7 @@ impl World {
         if !self.is_current(part) {
             return;
         }
-        let now = self.now.mono;
+        let (now, wall) = (self.now.mono, self.now.wall);
         self.edit_job(part.job, |job| {
             if let Some(member) = job.member_mut(part.node)
                 && member.state == MemberState::Assigned
@@ -35,6 +35,7 @@ impl World {
             let all_run = job.members.iter().all(|member| member.state != MemberState::Assigned);
             if all_run && matches!(job.phase, JobPhase::Starting { .. }) {
                 job.phase = JobPhase::Running { since: now };
+                job.when.started = Some(wall);
             }
         });
     }
@@ -52,11 +53,13 @@ impl World {
         if !self.is_current(part) {
             return;
         }
-        let now = self.now.mono;
+        let (now, wall) = (self.now.mono, self.now.wall);
         self.edit_job(part.job, |job| {
             if let Some(member) = job.member_mut(part.node) {
                 member.state = MemberState::Exited;
             }
+            // One that was over before anybody could say that it ran has run all the same.
+            job.when.started.get_or_insert(wall);
         });
         match exit {
             Exit::Code(0) => {
@@ -65,11 +68,16 @@ impl World {
                         job.members.iter().all(|member| matches!(member.state, MemberState::Exited | MemberState::Off));
                     if all_done && matches!(job.phase, JobPhase::Starting { .. } | JobPhase::Running { .. }) {
                         job.phase = JobPhase::Finalizing { until: now.plus(FINALIZE_LIMIT) };
+                        job.when.ending.get_or_insert(wall);
                     }
                 });
             }
             Exit::Code(code) => self.end_job(part.job, Verdict::Exited { code }),
             Exit::OutOfMemory => self.end_job(part.job, Verdict::OutOfMemory),
+            Exit::TimedOut => {
+                let limit = self.jobs.get(&part.job).and_then(|job| job.spec.timeout).unwrap_or_default();
+                self.end_job(part.job, Verdict::TimedOut { limit });
+            }
         }
     }
 
@@ -77,6 +85,7 @@ impl World {
         if !self.is_current(part) {
             return;
         }
+        self.note_pace(part.job);
         // Said again, in case that report was lost.
         self.job_exited(part, exit);
         self.member_off(part.job, part.node);
@@ -84,7 +93,7 @@ impl World {
 
     /// Sets out to end a job. What waits is over at once; what runs is over when its nodes confirm it.
     pub(super) fn end_job(&mut self, id: JobId, verdict: Verdict) {
-        let now = self.now.mono;
+        let (now, wall) = (self.now.mono, self.now.wall);
         let Some(job) = self.jobs.get(&id) else { return };
         match &job.phase {
             JobPhase::Queued { .. } => self.conclude(id, verdict, false),
@@ -103,9 +112,10 @@ impl World {
             JobPhase::Starting { .. } | JobPhase::Running { .. } | JobPhase::Finalizing { .. } => {
                 let is_unused = matches!(job.phase, JobPhase::Starting { .. })
                     && job.members.iter().all(|member| member.state == MemberState::Assigned);
-                let until = now.plus(job.spec.grace).plus(KILL_LIMIT);
+                let until = now.plus(job.grace_for(&verdict)).plus(KILL_LIMIT);
                 self.edit_job(id, |job| {
                     job.phase = JobPhase::Ending { verdict: Box::new(verdict), is_unused, until };
+                    job.when.ending.get_or_insert(wall);
                 });
                 self.kick(Key::Job(id));
                 self.job_maybe_over(id);
@@ -142,8 +152,9 @@ impl World {
         }
         let Some(job) = self.jobs.get(&id) else { return };
         // Lost before it ran is nobody's fault; three times is no accident.
-        let is_lost = matches!(verdict, Verdict::NodeLost { .. } | Verdict::Preempted { .. });
-        let returns = is_unused && is_lost && job.lost_starts < FREE_RETURNS;
+        let is_lost = is_unused && matches!(verdict, Verdict::NodeLost { .. }) && job.lost_starts < FREE_RETURNS;
+        // Whoever was taken the node from goes on another one, as often as it takes.
+        let returns = is_lost || matches!(verdict, Verdict::Preempted { .. });
         let has_target = self.has_target(job);
         let returns = returns && has_target;
         let retries =
@@ -152,13 +163,25 @@ impl World {
             let first = job.spec.retry.as_ref().map_or(Span::ZERO, |retry| retry.pause);
             let pause = if returns { Span::ZERO } else { first.doubled(job.retries, RETRY_PAUSE_MOST) };
             let reason = Reason::AttemptEnded { what: verdict.phrase(), attempt: job.attempt, pause };
-            let hold = Hold::Retry { after: Box::new(verdict), until: now.mono.plus(pause) };
+            let hold = Hold::Retry { after: Box::new(verdict.clone()), until: now.mono.plus(pause) };
             self.edit_job(id, |job| {
+                if job.past.len() == REMEMBERED_ATTEMPTS {
+                    job.past.remove(0);
+                }
+                job.past.push(PastAttempt {
+                    attempt: job.attempt,
+                    nodes: job.members.iter().map(|member| member.node).collect(),
+                    when: std::mem::take(&mut job.when),
+                    ended: now.wall,
+                    verdict,
+                });
                 job.phase = JobPhase::Queued { hold: (pause > Span::ZERO).then_some(hold), gathering: None };
+                job.ahead = None;
+                job.metered = None;
                 job.members.clear();
                 job.own_nodes.clear();
                 if returns {
-                    job.lost_starts += 1;
+                    job.lost_starts += u32::from(is_lost);
                 } else {
                     job.retries += 1;
                 }
@@ -171,6 +194,12 @@ impl World {
             self.decide(&workspace, About::Job(id), reason);
         }
         if let Some(job) = self.remove_job(id) {
+            if self.dependents.contains_key(&Awaited::Job(id)) {
+                self.awaited.push((Awaited::Job(id), EndedAs::of(&verdict)));
+            }
+            if let Some(place) = job.array {
+                self.member_over(place.first, id, &verdict);
+            }
             self.out.ended.push(EndedJob { job, verdict, at: now.wall });
         }
     }
@@ -198,6 +227,7 @@ impl World {
                 self.edit_job(id, |job| job.phase = JobPhase::Queued { hold: None, gathering });
             }
             JobPhase::Queued { hold: None, .. } => self.stop_gathering(id),
+            JobPhase::Starting { .. } if job.ahead == Some(Ahead::Given) => self.ask_back(id),
             JobPhase::Starting { .. } => {
                 let limit = crate::compute::job::START_LIMIT;
                 let detail = format!("no answer from every node within {limit}").into();
@@ -237,13 +267,17 @@ impl World {
         let Some(job) = self.jobs.get(&id) else { return };
         let key = PoolKey::of_job(job);
         let (workspace, needed) = (job.workspace.clone(), u64::from(job.spec.nodes));
-        let is_alone = self.pools.get(&key).is_none_or(|pool| pool.queue.len() <= 1) && !self.is_needed_elsewhere(&key);
-        if is_alone {
+        let is_alone = self.pools.get(&key).is_none_or(|pool| pool.queue.len() <= 1);
+        // Where it is known when the rest comes, others use its nodes until then anyway.
+        let is_sure = self.queue_policy(&key).backfill
+            && self.pools.get(&key).and_then(|pool| pool.queue.first()) == Some(id)
+            && self.reserved_start(&key).is_some();
+        if (is_alone || is_sure) && !self.is_needed_elsewhere(&key) {
             self.edit_job(id, |job| job.phase = JobPhase::Queued { hold: None, gathering: Some(now) });
             return;
         }
         let until = now.plus(STEP_ASIDE);
-        let is_starved = self.starved.contains_key(&key);
+        let is_starved = self.starved.get(&key).is_some_and(|lack| *lack != Lack::Warm);
         // Others hold what its cluster lacks and wait for what its cluster holds: one of them must let go.
         if let PoolKey::Cluster(cluster) = key
             && self.is_needed_elsewhere(&key)

@@ -72,6 +72,12 @@ impl World {
         user: Option<&UserId>,
         size: &Size,
     ) -> NodeId {
+        let tier = match holder {
+            Holder::Cluster(cluster) => self.clusters.get(&cluster).map(|cluster| cluster.tier),
+            Holder::Job(job) => self.jobs.get(&job).map(|job| job.spec.tier),
+            Holder::Instance(_) => None,
+        };
+        let tier = tier.unwrap_or_default();
         self.state.nodes += 1;
         let id = NodeId(self.state.nodes);
         let now = self.now;
@@ -85,6 +91,7 @@ impl World {
             site: size.site.clone(),
             shape: size.shape,
             price: size.price,
+            tier,
             phase: NodePhase::Launching { until: now.mono.plus(LAUNCH_LIMIT) },
             created: now.wall,
             up: now.mono,

@@ -1,10 +1,10 @@
 //! Money: a node's time is shared by the jobs that run on it, by their cores; time without a job is its holder's.
 
-use crate::compute::NodeId;
-use crate::compute::node::Holder;
+use crate::compute::node::{Holder, Node};
+use crate::compute::{JobId, NodeId};
 use crate::id::UserId;
 use crate::time::Span;
-use crate::world::{LedgerKey, World};
+use crate::world::{Charge, LedgerKey, World};
 
 impl World {
     /// Charges a node's time up to now. To be called before what runs there changes, so that every millisecond goes to
@@ -16,36 +16,49 @@ impl World {
         if millis == 0 {
             return;
         }
-        let key = |job, user| LedgerKey {
-            workspace: node.workspace.clone(),
-            holder: node.holder,
-            job,
-            user,
-            size: node.size.clone(),
+        let shares = self.charges(node, millis);
+        self.spend(&shares);
+        let users: Vec<JobId> = shares.iter().filter_map(|(key, _)| key.job).collect();
+        for (key, share) in shares {
+            let charge = self.out.ledger.entry(key).or_default();
+            charge.millis += share.millis;
+            charge.cost = charge.cost.saturating_add(share.cost);
+        }
+        // Whoever runs there uses what is theirs, whether or not the rest of the node is idle.
+        users.into_iter().for_each(|job| self.use_share(job, millis));
+        self.edit_node(id, |node, _| node.settled = now);
+    }
+
+    /// Who pays what for so many milliseconds of a node, with what runs on it now.
+    pub fn charges(&self, node: &Node, millis: u64) -> Vec<(LedgerKey, Charge)> {
+        let share = |job, user, millis| {
+            let key = LedgerKey {
+                workspace: node.workspace.clone(),
+                holder: node.holder,
+                job,
+                user,
+                size: node.size.clone(),
+            };
+            (key, Charge { millis, cost: node.price.for_span(Span::millis(millis)) })
         };
-        let jobs: Vec<_> =
-            self.on.get(&id).into_iter().flat_map(|on| &on.jobs).filter_map(|job| self.jobs.get(job)).collect();
-        let mut charges = Vec::with_capacity(jobs.len().max(1));
+        let on = self.on.get(&node.id).into_iter().flat_map(|on| &on.jobs);
+        // What only waits there has used nothing.
+        let jobs: Vec<_> = on.filter_map(|job| self.jobs.get(job)).filter(|job| job.ahead.is_none()).collect();
+        if jobs.is_empty() {
+            return vec![share(None, self.payer(node.holder, node.user.as_ref()), millis)];
+        }
         // A job on an instance takes no cores of its own; there every job counts the same.
         let weights: Vec<u64> = jobs.iter().map(|job| job.takes().cores.max(1)).collect();
         let all: u64 = weights.iter().sum();
         let mut left = millis;
+        let mut shares = Vec::with_capacity(jobs.len());
         for (index, (job, weight)) in jobs.iter().zip(&weights).enumerate() {
             let exact = u128::from(millis) * u128::from(*weight) / u128::from(all.max(1));
-            let share = if index + 1 == jobs.len() { left } else { u64::try_from(exact).unwrap_or(left).min(left) };
-            left -= share;
-            charges.push((key(Some(job.id), job.owner.clone()), share));
+            let part = if index + 1 == jobs.len() { left } else { u64::try_from(exact).unwrap_or(left).min(left) };
+            left -= part;
+            shares.push(share(Some(job.id), job.owner.clone(), part));
         }
-        if jobs.is_empty() {
-            charges.push((key(None, self.payer(node.holder, node.user.as_ref())), millis));
-        }
-        let price = node.price;
-        for (key, share) in charges {
-            let charge = self.out.ledger.entry(key).or_default();
-            charge.millis += share;
-            charge.cost = charge.cost.saturating_add(price.for_span(Span::millis(share)));
-        }
-        self.edit_node(id, |node, _| node.settled = now);
+        shares
     }
 
     fn payer(&self, holder: Holder, user: Option<&UserId>) -> UserId {

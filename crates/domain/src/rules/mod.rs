@@ -7,8 +7,13 @@
 //!   wanted, now or after a crash;
 //! - every decision that people can ask about leaves a [`Decision`](crate::world::Decision) with its reason.
 
+mod ahead;
+mod arrays;
+mod backfill;
+mod budgets;
 mod cluster;
 mod deadlines;
+mod dependencies;
 pub mod effects;
 mod instance;
 mod job;
@@ -17,17 +22,21 @@ mod ledger;
 mod node;
 mod orders;
 mod placement;
+mod reclaim;
 mod scaling;
 mod schedule;
 mod serverless;
+mod shares;
 mod sizes;
+mod stops;
+mod turns;
 
 pub(crate) use self::placement::slots;
 pub(crate) use self::scaling::aim;
 use std::collections::BTreeSet;
 
 use crate::compute::quota::Resource;
-use crate::compute::size::Size;
+use crate::compute::size::{Size, Tier};
 use crate::reason::Reason;
 use crate::time::Now;
 use crate::world::{Input, Lack, Outcome, PoolKey, World};
@@ -54,21 +63,28 @@ impl World {
         }
         self.meet_deadlines();
         self.fire_schedules();
+        self.look_at_stops();
+        self.settle_pools();
+        self.settle_budgets();
+        // A budget that is spent, or no longer, changes what clusters keep.
         self.settle_pools();
 
         self.out.effects = self.take_effects();
         // While acting is paused only planning goes on.
         self.out.wake = if self.state.pause.is_some() { self.next_pool_wake() } else { self.next_deadline() };
-        self.out.wake_wall = self.wheel.next_at();
+        self.out.wake_wall =
+            [self.wheel.next_at(), self.looks.next_at(), self.budget_ends.next_at()].into_iter().flatten().min();
         std::mem::take(&mut self.out)
     }
 
     /// Looks at every pool in which something happened: first what waits is placed, then the pool grows or shrinks.
     fn settle_pools(&mut self) {
+        self.settle_dependents();
         while let Some(key) = self.dirty.pop_first() {
             self.settle_pool(&key);
             // What the rule itself touched is settled by it; a pool is dirtied again only by another one.
             self.dirty.remove(&key);
+            self.settle_dependents();
         }
     }
 
@@ -83,10 +99,16 @@ impl World {
                 }
             }
             PoolKey::Instance(instance) => {
+                self.review_stops(*instance);
                 self.advance_instance(*instance);
                 self.place_on_instance(*instance);
             }
             PoolKey::Serverless(..) => self.serve(key),
+        }
+        let lacks_room = |lack: Option<&Lack>| matches!(lack, Some(Lack::Room(_)));
+        if lacks_room(was_starved.as_ref()) && !lacks_room(self.starved.get(key)) {
+            // Whoever left the room to this one may have it now.
+            self.wake_starved();
         }
         if let Some(lack) = self.starved.get(key).cloned()
             && was_starved.as_ref() != Some(&lack)
@@ -100,21 +122,26 @@ impl World {
     }
 
     /// Notes what a pool lacks. It is looked at again when something is given back.
-    fn starve(&mut self, key: &PoolKey, why: &Reason) {
+    fn starve(&mut self, key: &PoolKey, why: &Reason, times: u64) {
         if let Some(lack) = self.lack_in(key, why) {
+            if let Reason::CapacityInUse { needed, .. } = why {
+                self.reclaim_for(key, needed.times(times.max(1)));
+            }
             self.starved.insert(key.clone(), lack);
         }
     }
 
     fn lack_in(&self, key: &PoolKey, why: &Reason) -> Option<Lack> {
         match why {
-            Reason::CapacityInUse { .. } => self.size_of(key).map(|size| Lack::Room(size.site.clone())),
+            Reason::CapacityInUse { .. } | Reason::RoomForDedicated { .. } => {
+                self.size_of(key).map(|size| Lack::Room(size.site.clone()))
+            }
             Reason::QuotaInUse { shortage } if shortage.is_personal => Some(Lack::OwnQuota),
             Reason::QuotaInUse { shortage } => {
                 let workspace = match key {
                     PoolKey::Cluster(id) => self.clusters.get(id)?.workspace.clone(),
                     PoolKey::Instance(id) => self.instances.get(id)?.workspace.clone(),
-                    PoolKey::Serverless(workspace, _) => workspace.clone(),
+                    PoolKey::Serverless(workspace, ..) => workspace.clone(),
                 };
                 Some(Lack::Quota(workspace, shortage.resource.clone()))
             }
@@ -127,7 +154,7 @@ impl World {
         let size = match key {
             PoolKey::Cluster(id) => &self.clusters.get(id)?.size,
             PoolKey::Instance(id) => &self.instances.get(id)?.size,
-            PoolKey::Serverless(_, size) => size,
+            PoolKey::Serverless(_, size, _) => size,
         };
         self.sizes.get(size)
     }
@@ -141,17 +168,20 @@ impl World {
                 let counts = match resource {
                     Resource::Cores(family) => size.family == *family,
                     Resource::Gpus => size.shape.gpus > 0,
-                    Resource::Computes => false,
+                    Resource::Computes | Resource::RunningJobs | Resource::RunningCores | Resource::RunningGpus => {
+                        false
+                    }
                 };
                 counts && self.clusters.get(id).is_some_and(|cluster| cluster.workspace == *workspace)
             }
-            Lack::OwnQuota => false,
+            Lack::OwnQuota | Lack::Warm => false,
         }
     }
 
     /// Whether another pool waits for quota or room that this one's idle nodes hold.
     fn is_needed_elsewhere(&self, key: &PoolKey) -> bool {
-        self.starved.iter().any(|(other, lack)| other != key && self.could_give(key, lack))
+        let takes = |other: &PoolKey| self.tier_of(key) == Tier::Preemptible || self.tier_of(other) == Tier::Dedicated;
+        self.starved.iter().any(|(other, lack)| other != key && takes(other) && self.could_give(key, lack))
     }
 
     /// Works out anew what every pool lacks, without deciding anything: a World that was loaded knows it again.
@@ -168,7 +198,8 @@ impl World {
                     self.next_to_serve(&key, &BTreeSet::new()).and_then(|job| self.explain_own(job))
                 }
             };
-            let lack = self.lack_in(&key, &why?)?;
+            let lack = why.and_then(|why| self.lack_in(&key, &why));
+            let lack = lack.or_else(|| self.lacks_warm(&key).then_some(Lack::Warm))?;
             Some((key, lack))
         });
         self.starved = lacks.collect();

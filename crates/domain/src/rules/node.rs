@@ -33,6 +33,7 @@ impl World {
                 }
             }
             Report::Found { site, nodes, as_of } => self.compare(site, nodes, *as_of),
+            Report::Absent { away } => self.resume_after(*away),
             Report::NodeUp(node) => self.node_up(*node),
             Report::LaunchFailed { node, detail } => self.launch_failed(*node, detail),
             Report::NodeSilent(node) => self.node_silent(*node),
@@ -43,15 +44,17 @@ impl World {
             }
             Report::NodeGone(node) => self.node_gone(*node),
             Report::JobStarted(part) => self.job_started(*part),
+            Report::JobGivenBack(part) => self.job_given_back(*part),
             Report::JobRefused { part, detail } => self.job_refused(*part, detail),
             Report::JobExited { part, exit } => self.job_exited(*part, *exit),
             Report::JobOff { part, exit } => self.job_off(*part, *exit),
             Report::SetUp { instance, generation, failure } => {
                 self.set_up_done(*instance, *generation, failure.as_ref())
             }
-            Report::ScriptDone { instance, generation, failure } => {
-                self.script_done(*instance, *generation, failure.as_ref());
+            Report::ScriptDone { instance, generation, creation_done, failure } => {
+                self.script_done(*instance, *generation, *creation_done, failure.as_ref());
             }
+            Report::Healthy { instance, generation } => self.instance_healthy(*instance, *generation),
             Report::Resized { instance, generation, failure } => self.resized(*instance, *generation, failure.as_ref()),
             Report::Activity { instance, active, stretch } => self.activity(*instance, active, *stretch),
         }
@@ -95,7 +98,7 @@ impl World {
                 });
                 self.kick(Key::Node(id));
             }
-            NodePhase::Releasing { .. } => self.kick(Key::Node(id)),
+            NodePhase::Reclaiming { .. } | NodePhase::Releasing { .. } => self.kick(Key::Node(id)),
             NodePhase::Ready => {}
         }
         // After a reconnect the agent may have missed something.
@@ -286,6 +289,9 @@ impl World {
                     self.edit_node(id, |node, _| node.phase = NodePhase::Cordoned { why, until, silent });
                 }
             }
+            NodePhase::Reclaiming { why, .. } => {
+                self.release(id, *why);
+            }
             NodePhase::Releasing { why, since, tries, .. } => {
                 let until = now.plus(RELEASE_RETRY.doubled(tries, RELEASE_RETRY_MOST));
                 let tries = tries.saturating_add(1);
@@ -327,6 +333,13 @@ impl World {
             }
         });
         self.job_maybe_over(job);
+        self.make_room(node);
+        if let Some(NodePhase::Reclaiming { why, .. }) = node_phase(self, node)
+            && self.on.get(&node).is_some_and(|on| on.jobs.is_empty())
+        {
+            let why = (**why).clone();
+            self.release(node, why);
+        }
         // A node on its way out leaves as soon as it is empty.
         if let Some(NodePhase::Cordoned { .. }) = node_phase(self, node) {
             self.kick(Key::Node(node));

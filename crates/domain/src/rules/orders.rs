@@ -2,11 +2,12 @@
 
 use super::cluster::nobody;
 use crate::compute::JobId;
+use crate::compute::array::{Array, MAX_ARRAY, Stretch};
 use crate::compute::instance::Trigger;
-use crate::compute::job::{Job, JobPhase, JobSpec, Priority, Target, Verdict};
+use crate::compute::job::{JobSpec, Priority, Target, Verdict};
 use crate::compute::verb::{ClusterVerb, InstanceVerb, JobVerb, Legality};
 use crate::reason::Reason;
-use crate::text::{MAX_WHY, Problem};
+use crate::text::{MAX_WHY, Problem, grouped};
 use crate::world::{Answer, Command, EnginePause, Key, MAX_LIVE_JOBS, Order, World};
 
 impl World {
@@ -17,39 +18,67 @@ impl World {
             Order::PutSize(size) => self.put_size(&command.workspace, size),
             Order::RemoveSize(size) => self.remove_size(&command.workspace, size),
             Order::SetLimit { scope, resource, limit } => self.set_limit(&command.workspace, scope, resource, *limit),
+            Order::SetBudget { of, budget } => self.set_budget(command, of, budget.as_deref()),
+            Order::SetShare { person, weight } => self.set_share(command, person, *weight),
+            Order::SetHalfLife(half_life) => self.set_half_life(command, *half_life),
+            Order::SetQueuePolicy { cluster, policy } => self.set_queue_policy(command, *cluster, *policy),
+            Order::SetIdleRules(rules) => self.set_idle_rules(command, rules),
             Order::CreateInstance(new) => self.create_instance(command, new),
             Order::StartInstance(id) => {
                 self.own_instance(&command.workspace, *id)?;
                 self.start_instance(*id, person())
+            }
+            Order::WakeInstance(id) => {
+                self.own_instance(&command.workspace, *id)?;
+                self.start_instance(*id, Trigger::Wake { name: command.name.clone() })
             }
             Order::StopInstance(id) => {
                 self.own_instance(&command.workspace, *id)?;
                 self.stop_instance(*id, person(), Reason::ByPerson { name: command.name.clone() })
             }
             Order::RestartInstance(id) => self.restart_instance(command, *id),
+            Order::RebuildInstance(id) => self.rebuild_instance(command, *id),
+            Order::TagInstance { instance, tags } => self.tag_instance(command, *instance, tags),
+            Order::SetScripts { instance, scripts } => self.set_scripts(command, *instance, scripts),
+            Order::AcceptScripts { instance, revision } => self.accept_scripts(command, *instance, *revision),
+            Order::PostponeStop { instance, until } => self.postpone_stop(command, *instance, *until),
+            Order::SkipStop { instance } => self.skip_stop(command, *instance),
             Order::ResizeInstance { instance, size } => self.resize_instance(command, *instance, size),
             Order::DeleteInstance(id) => self.delete_instance(command, *id),
             Order::ConfigureInstance { instance, idle, keeps_quota } => {
                 self.configure_instance(command, *instance, idle.as_ref(), *keeps_quota)
             }
             Order::ExtendInstance { instance, by } => self.extend_instance(command, *instance, *by),
-            Order::CreateCluster { name, size, scale } => self.create_cluster(command, name, size, *scale),
+            Order::CreateCluster { name, size, scale, tier, tags } => {
+                self.create_cluster(command, name, size, *scale, *tier, tags)
+            }
             Order::ScaleCluster { cluster, scale } => self.scale_settings(command, *cluster, *scale),
             Order::PauseCluster(id) => self.pause_cluster(command, *id, true),
             Order::ResumeCluster(id) => self.pause_cluster(command, *id, false),
             Order::DeleteCluster { cluster, ends_jobs } => self.delete_cluster(command, *cluster, *ends_jobs),
-            Order::Submit(spec) => self.submit(command, spec),
+            Order::Submit(spec) => self.submit(command, spec, None),
+            Order::SubmitArray { spec, count } => self.submit(command, spec, Some(*count)),
+            Order::TagCluster { cluster, tags } => self.tag_cluster(command, *cluster, tags),
             Order::Cancel(job) => self.cancel(command, *job),
             Order::Prioritise { job, priority } => self.prioritise(command, *job, *priority),
-            Order::AddSchedule { target, action, timetable } => self.add_schedule(command, *target, *action, timetable),
-            Order::EditSchedule { schedule, action, timetable } => {
-                self.edit_schedule(command, *schedule, *action, timetable)
+            Order::Hold { job, why } => self.hold_job(command, *job, why),
+            Order::Release(job) => self.release_job(command, *job),
+            Order::Move { job, to, over_all } => self.move_job(command, *job, *to, *over_all),
+            Order::ChangeArray { array, change } => self.change_array(command, *array, change),
+            Order::EvictJob(job) => self.evict_job(command, *job),
+            Order::EvictNode(node) => self.evict_node(command, *node),
+            Order::AddSchedule { target, action, timetable, jobs } => {
+                self.add_schedule(command, *target, *action, timetable, *jobs)
+            }
+            Order::EditSchedule { schedule, action, timetable, jobs } => {
+                self.edit_schedule(command, *schedule, *action, timetable, *jobs)
             }
             Order::EnableSchedule { schedule, is_enabled } => self.enable_schedule(command, *schedule, *is_enabled),
             Order::SkipSchedule { schedule, skips } => self.skip_schedule(command, *schedule, *skips),
             Order::RemoveSchedule(id) => {
-                self.own_schedule(&command.workspace, *id)?;
+                let target = self.own_schedule(&command.workspace, *id)?.target;
                 self.remove_schedule(*id);
+                self.forget_scheduled_min(target);
                 Ok(Answer::Done)
             }
             Order::Pause { why } => self.pause(command, why),
@@ -69,11 +98,18 @@ impl World {
         }
     }
 
-    fn submit(&mut self, command: &Command, spec: &JobSpec) -> Result<Answer, Reason> {
+    fn submit(&mut self, command: &Command, spec: &JobSpec, array: Option<u32>) -> Result<Answer, Reason> {
         let workspace = &command.workspace;
         let owner = command.user.clone().ok_or_else(|| nobody("job"))?;
         spec.check().map_err(Reason::invalid)?;
-        if self.jobs.len() >= MAX_LIVE_JOBS {
+        let count = array.unwrap_or(1);
+        if count == 0 || count > MAX_ARRAY {
+            let message = format!("An array has 1 to {} jobs, not {}.", grouped(MAX_ARRAY), grouped(count));
+            return Err(Reason::invalid(Problem::new("array", message)));
+        }
+        // What is not made yet takes no room.
+        let made = if count > self.made_at_once() { 1 } else { count as usize };
+        if self.jobs.len() + made > MAX_LIVE_JOBS {
             return Err(Reason::TooManyJobs { live: self.jobs.len() as u64, limit: MAX_LIVE_JOBS as u64 });
         }
         let nodes = u64::from(spec.nodes);
@@ -88,6 +124,10 @@ impl World {
             }
             Target::Instance(id) => {
                 let instance = self.own_instance(workspace, *id)?;
+                if instance.owner != owner {
+                    let instance = instance.name.to_string();
+                    return Err(Reason::OwnerOnly { instance, what: "Running jobs on".into() });
+                }
                 self.judge_instance(instance, InstanceVerb::Submit)?;
                 if spec.nodes > 1 {
                     return Err(Reason::OneNodeOnly { needed: nodes });
@@ -113,29 +153,51 @@ impl World {
         {
             return Err(reason);
         }
-        self.state.jobs += 1;
+        if !matches!(spec.target, Target::Instance(_))
+            && let Some(shortage) = self.above_limit(workspace, &owner, spec)
+        {
+            return Err(Reason::AboveOwnLimit { shortage });
+        }
+        self.within_budget(workspace, &owner)?;
+        let spec = &self.judge_after(workspace, spec)?;
+        let first = JobId(self.state.jobs + 1);
+        self.state.jobs += u64::from(count);
         self.changed(Key::State);
-        let id = JobId(self.state.jobs);
-        self.insert_job(Job {
-            id,
+        let whole = Array {
+            first,
+            count,
             workspace: workspace.clone(),
             owner,
             spec: spec.clone(),
-            phase: JobPhase::Queued { hold: None, gathering: None },
             submitted: self.now.wall,
-            attempt: 0,
-            retries: 0,
-            steps_aside: 0,
-            members: Vec::new(),
-            own_nodes: Vec::new(),
-            launch_failures: 0,
-            lost_starts: 0,
-        });
-        Ok(Answer::Job(id))
+            rest: Vec::new(),
+            held: None,
+            hold: None,
+            moved: None,
+            failed: None,
+        };
+        let is_lazy = array.is_some() && count > self.made_at_once();
+        if !is_lazy {
+            for number in 0..count {
+                let place = whole.job(number).array.filter(|_| array.is_some());
+                self.insert_job(crate::compute::job::Job { array: place, ..whole.job(number) });
+            }
+        }
+        if array.is_some() {
+            let rest = is_lazy.then_some(Stretch { from: 0, count });
+            self.insert_array(Array { rest: rest.into_iter().collect(), ..whole });
+        }
+        if spec.after.iter().any(|after| after.failure().is_some()) {
+            let made = if is_lazy { 0 } else { count };
+            (0..made).for_each(|index| self.judge_dependent(JobId(first.0 + u64::from(index))));
+            self.judge_rest(first);
+        }
+        Ok(if array.is_some() { Answer::Jobs { first, count } } else { Answer::Job(first) })
     }
 
-    fn own_job(&self, command: &Command, id: JobId, verb: JobVerb) -> Result<Legality, Reason> {
-        let found = self.jobs.get(&id).filter(|job| job.workspace == command.workspace);
+    /// Judges what somebody wants of a job, made or not.
+    pub(super) fn own_job(&self, command: &Command, id: JobId, verb: JobVerb) -> Result<Legality, Reason> {
+        let found = self.look_up(id).filter(|job| job.workspace == command.workspace);
         // What is over has left the World; the store still knows it, and what numbers there were.
         let Some(job) = found else { return Err(Reason::IsOver { job: id }) };
         let state = job.state();
@@ -152,14 +214,26 @@ impl World {
 
     fn cancel(&mut self, command: &Command, id: JobId) -> Result<Answer, Reason> {
         let legality = self.own_job(command, id, JobVerb::Cancel)?;
+        self.make_job(id);
         self.end_job(id, Verdict::Cancelled { by: command.name.clone() });
         Ok(if legality == Legality::Already { Answer::Already } else { Answer::Done })
     }
 
     fn prioritise(&mut self, command: &Command, id: JobId, priority: Priority) -> Result<Answer, Reason> {
         self.own_job(command, id, JobVerb::Prioritise)?;
-        self.edit_job(id, |job| job.spec.priority = priority);
+        self.make_job(id);
+        self.set_priority(id, priority);
         Ok(Answer::Done)
+    }
+
+    pub(super) fn set_priority(&mut self, id: JobId, priority: Priority) {
+        self.edit_job(id, |job| {
+            job.spec.priority = priority;
+            // Whoever stood before a certain job stood there among its priority.
+            if job.moved.as_ref().is_some_and(|moved| moved.line.is_some()) {
+                job.moved = None;
+            }
+        });
     }
 
     fn pause(&mut self, command: &Command, why: &str) -> Result<Answer, Reason> {

@@ -1,11 +1,11 @@
-//! Scaling of clusters: towards `clamp(min, busy + demand, max)`, up at once, down in two phases.
+//! Scaling of clusters: towards `clamp(min, busy + demand, max)` and what is kept ready beyond, up at once, down in two phases.
 
 use crate::compute::cluster::{Cluster, ClusterPhase};
 use crate::compute::node::Holder;
 use crate::compute::{ClusterId, NodeId};
 use crate::reason::Reason;
 use crate::time::{Mono, Span};
-use crate::world::{About, PoolKey, World};
+use crate::world::{About, Lack, PoolKey, World};
 
 /// What a cluster goes for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,17 +20,30 @@ pub struct Aim {
     pub min: u64,
     /// The most.
     pub max: u64,
+    /// Idle nodes that are kept ready beyond what is needed.
+    pub warm: u64,
+}
+
+impl Aim {
+    /// So many nodes without those that are only kept ready.
+    pub const fn needed(&self) -> u64 {
+        self.target - self.warm
+    }
 }
 
 /// The one formula. A cluster that is paused keeps what is busy; one that is being deleted keeps nothing.
-pub fn aim(cluster: &Cluster, busy: u64, demand: u64, now: Mono) -> Aim {
-    let (min, max) = (u64::from(cluster.min()), u64::from(cluster.scale.max));
+pub fn aim(cluster: &Cluster, busy: u64, demand: u64, now: Mono, keeps_idle: bool) -> Aim {
+    let (min, max) = (if keeps_idle { u64::from(cluster.min()) } else { 0 }, u64::from(cluster.scale.max));
     let demand = if cluster.is_active() && !cluster.yields(now) { demand } else { 0 };
-    let target = match cluster.phase {
+    let needed = match cluster.phase {
         ClusterPhase::Deleting { .. } => 0,
         ClusterPhase::Active | ClusterPhase::Paused { .. } => busy.saturating_add(demand).clamp(min, max),
     };
-    Aim { target, busy, demand, min, max }
+    let is_warm = keeps_idle && cluster.is_active() && !cluster.yields(now);
+    // Nodes of the minimum that are idle are ready too.
+    let wanted = busy.saturating_add(demand).saturating_add(if is_warm { u64::from(cluster.scale.warm) } else { 0 });
+    let warm = wanted.min(max).saturating_sub(needed);
+    Aim { target: needed + warm, busy, demand, min, max, warm }
 }
 
 impl World {
@@ -43,11 +56,15 @@ impl World {
         }
         self.pool_mut(&key);
         let (Some(cluster), Some(pool)) = (self.clusters.get(&id), self.pools.get(&key)) else { return false };
-        let aim = aim(cluster, pool.busy, pool.demand.nodes(), self.now.mono);
+        let aim = aim(cluster, pool.busy, self.demand(&key), self.now.mono, !self.keeps_no_idle(cluster));
         let yields_until = cluster.yields_until.filter(|until| *until > self.now.mono);
         let live = pool.live;
         let is_deleting = matches!(cluster.phase, ClusterPhase::Deleting { .. });
         let (mut wake, mut why, mut called_back, mut aim) = (None, None, 0, aim);
+        // What is only kept ready gives way to what others need.
+        if aim.warm > 0 && self.is_needed_elsewhere(&key) {
+            aim = Aim { target: aim.needed(), warm: 0, ..aim };
+        }
         if live < aim.target {
             (called_back, wake, why) = self.grow(id, &key, aim);
         } else if live > aim.max || is_deleting {
@@ -62,15 +79,30 @@ impl World {
             let left = until.since(self.now.mono);
             why = Some(Reason::Yielding { left });
         }
+        if !self.starved.contains_key(&key) && self.lacks_warm(&key) {
+            self.starved.insert(key.clone(), Lack::Warm);
+        }
         self.set_pool_wake(&key, wake);
         self.note(id, &key, aim, why);
         self.finish_delete(id);
         called_back > 0
     }
 
+    /// Whether a cluster has fewer nodes than it would keep ready.
+    pub(super) fn lacks_warm(&self, key: &PoolKey) -> bool {
+        let PoolKey::Cluster(id) = key else { return false };
+        let live = self.pools.get(key).map_or(0, |pool| pool.live);
+        self.clusters.get(id).is_some_and(|cluster| {
+            let busy = self.pools.get(key).map_or(0, |pool| pool.busy);
+            let aim = aim(cluster, busy, self.demand(key), self.now.mono, !self.keeps_no_idle(cluster));
+            aim.warm > 0 && live < aim.target
+        })
+    }
+
     fn aim_of(&self, id: ClusterId) -> Option<Aim> {
-        let (cluster, pool) = (self.clusters.get(&id)?, self.pools.get(&PoolKey::Cluster(id))?);
-        Some(aim(cluster, pool.busy, pool.demand.nodes(), self.now.mono))
+        let key = PoolKey::Cluster(id);
+        let (cluster, pool) = (self.clusters.get(&id)?, self.pools.get(&key)?);
+        Some(aim(cluster, pool.busy, self.demand(&key), self.now.mono, !self.keeps_no_idle(cluster)))
     }
 
     /// Calls nodes back that are on their way out, then launches what is missing, as far as it may.
@@ -100,8 +132,14 @@ impl World {
                 wake = Some(trouble.not_before);
                 break;
             }
-            if let Some(reason) = self.blocked(&workspace, None, &size, 1, true) {
-                self.starve(key, &reason);
+            let is_needed = pool.live < aim.needed();
+            let missing = aim.needed().saturating_sub(pool.live);
+            let reason = self.blocked(&workspace, None, &size, 1, true).or_else(|| self.spared(key, &size));
+            if let Some(reason) = reason {
+                // Whatever is only kept ready takes nothing from anybody, and is looked at when something is given back.
+                if is_needed {
+                    self.starve(key, &reason, missing);
+                }
                 why = Some(reason);
                 break;
             }
@@ -109,9 +147,12 @@ impl World {
             added += 1;
         }
         if added + called_back > 0 {
-            let head = self.pools.get(key).and_then(|pool| pool.queue.first()).map(|place| place.job);
+            let head = self.pools.get(key).and_then(|pool| pool.queue.first());
             let Aim { busy, demand, min, max, .. } = aim;
-            let reason = if busy + demand > min || head.is_some() {
+            let is_warm = self.pools.get(key).is_some_and(|pool| pool.live > aim.needed());
+            let reason = if is_warm && head.is_none() {
+                Reason::ScaleWarm { added: added + called_back, warm: aim.warm, busy }
+            } else if busy + demand > min || head.is_some() {
                 Reason::ScaleUp { added: added + called_back, called_back, busy, demand, max, head }
             } else {
                 Reason::ScaleToMin { added: added + called_back, min }
@@ -203,7 +244,7 @@ impl World {
         let wanted = aim.busy.saturating_add(aim.demand);
         let is_resting = pool.live == aim.target && pool.launching == 0;
         let why = why.or_else(|| match &cluster.phase {
-            ClusterPhase::Paused { by } => {
+            ClusterPhase::Paused { by, .. } => {
                 Some(Reason::ClusterPaused { cluster: cluster.name.to_string(), by: by.clone() })
             }
             ClusterPhase::Active if aim.demand > 0 && aim.target == aim.max && wanted > aim.max => {

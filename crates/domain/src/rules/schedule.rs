@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::compute::ScheduleId;
 use crate::compute::instance::Trigger;
+use crate::compute::notice::MAX_POSTPONE;
 use crate::compute::verb::{ClusterVerb, InstanceVerb};
 use crate::id::WorkspaceId;
 use crate::reason::Reason;
 use crate::schedule::action::{self, Action, Target};
 use crate::schedule::due::{DEFAULT_GRACE, Decision, Outcome, checked_until, settle};
-use crate::schedule::{Schedule, Timetable, due};
+use crate::schedule::{Schedule, StopJobs, Timetable, due};
 use crate::time::Span;
 use crate::world::{About, Answer, Command, Key, ScheduleEntry, ScheduleTarget, World};
 
@@ -50,6 +51,16 @@ impl World {
             self.instances.values().filter(|one| is_ahead(&one.manual_at)).map(|one| one.id).collect();
         for id in instances {
             self.edit_instance(id, |instance| instance.manual_at = Some(now));
+        }
+        let planned = |one: &&crate::compute::instance::Instance| one.postponed.is_some() || !one.notices.is_empty();
+        let instances: Vec<_> = self.instances.values().filter(planned).map(|one| one.id).collect();
+        for id in instances {
+            self.edit_instance(id, |instance| {
+                instance.notices.clear();
+                if let Some(postponed) = &mut instance.postponed {
+                    postponed.until = postponed.until.min(now.plus(MAX_POSTPONE));
+                }
+            });
         }
         let clusters: Vec<_> =
             self.clusters.values().filter(|one| is_ahead(&one.manual_at)).map(|one| one.id).collect();
@@ -103,13 +114,18 @@ impl World {
             let reason = match decision {
                 Decision::Overruled { .. } => Reason::Overruled,
                 Decision::Superseded { .. } => Reason::Superseded,
-                Decision::Apply { .. } => self.act(&entry, late),
+                Decision::Apply { planned } => self.act(&entry, planned, late),
             };
             self.decide(&entry.workspace, About::Schedule(id), reason);
         }
     }
 
-    fn act(&mut self, entry: &ScheduleEntry, late: Span) -> Reason {
+    fn act(&mut self, entry: &ScheduleEntry, planned: crate::Timestamp, late: Span) -> Reason {
+        if let (ScheduleTarget::Instance(id), Action::Stop) = (entry.target, entry.schedule.action)
+            && let Some(reason) = self.hold_stop(id, entry, planned)
+        {
+            return reason;
+        }
         let why = || Reason::BySchedule { schedule: entry.schedule.sentence() };
         let result = match (entry.target, entry.schedule.action) {
             (ScheduleTarget::Instance(id), Action::Start) => self.start_instance(id, Trigger::Schedule),
@@ -150,12 +166,17 @@ impl World {
         found.ok_or_else(|| Reason::NotFound { what: id.to_string() })
     }
 
-    fn judge_action(&self, target: ScheduleTarget, action: Action) -> Result<(), Reason> {
+    fn judge_action(&self, target: ScheduleTarget, action: Action, jobs: StopJobs) -> Result<(), Reason> {
         let kind = match target {
             ScheduleTarget::Instance(_) => Target::Instance,
             ScheduleTarget::Cluster(_) => Target::Cluster,
         };
         action.check(kind).map_err(Reason::invalid)?;
+        jobs.check().map_err(Reason::invalid)?;
+        if action != Action::Stop && !jobs.is_now() {
+            let message = "Only a stop does something to running jobs.";
+            return Err(Reason::invalid(crate::text::Problem::new("jobs", message)));
+        }
         if let (ScheduleTarget::Cluster(id), Action::MinNodes(nodes)) = (target, action)
             && let Some(cluster) = self.clusters.get(&id)
             && nodes > cluster.scale.max
@@ -166,12 +187,22 @@ impl World {
         Ok(())
     }
 
+    /// Where no schedule acts any more, a cluster keeps the minimum that somebody gave it.
+    pub(super) fn forget_scheduled_min(&mut self, target: ScheduleTarget) {
+        let ScheduleTarget::Cluster(id) = target else { return };
+        let is_scheduled = self.schedules_for(target).any(|entry| entry.schedule.is_enabled);
+        if !is_scheduled && self.clusters.get(&id).is_some_and(|cluster| cluster.scheduled_min.is_some()) {
+            self.edit_cluster(id, |cluster| cluster.scheduled_min = None);
+        }
+    }
+
     pub(super) fn add_schedule(
         &mut self,
         command: &Command,
         target: ScheduleTarget,
         action: Action,
         timetable: &Timetable,
+        jobs: StopJobs,
     ) -> Result<Answer, Reason> {
         let workspace = &command.workspace;
         match target {
@@ -181,13 +212,13 @@ impl World {
             }
             ScheduleTarget::Cluster(id) => drop(self.cluster_for(id, workspace, ClusterVerb::Scale)?),
         }
-        self.judge_action(target, action)?;
+        self.judge_action(target, action, jobs)?;
         let count = self.by_target.get(&target).map_or(0, std::collections::BTreeSet::len);
         action::judge_one_more(count).map_err(Reason::invalid)?;
         self.state.schedules += 1;
         self.changed(Key::State);
         let id = ScheduleId(self.state.schedules);
-        let schedule = Schedule::new(action, timetable.clone(), self.now.wall);
+        let schedule = Schedule::new(action, timetable.clone(), self.now.wall).with_jobs(jobs);
         self.put_schedule(ScheduleEntry { id, workspace: workspace.clone(), target, schedule });
         Ok(Answer::Schedule(id))
     }
@@ -198,10 +229,11 @@ impl World {
         id: ScheduleId,
         action: Action,
         timetable: &Timetable,
+        jobs: StopJobs,
     ) -> Result<Answer, Reason> {
         let mut entry = self.own_schedule(&command.workspace, id)?.clone();
-        self.judge_action(entry.target, action)?;
-        entry.schedule = entry.schedule.edited(action, timetable.clone(), self.now.wall);
+        self.judge_action(entry.target, action, jobs)?;
+        entry.schedule = entry.schedule.edited(action, timetable.clone(), self.now.wall).with_jobs(jobs);
         self.put_schedule(entry);
         Ok(Answer::Done)
     }
@@ -217,7 +249,9 @@ impl World {
             return Ok(Answer::Already);
         }
         entry.schedule = if is_enabled { entry.schedule.enabled(self.now.wall) } else { entry.schedule.disabled() };
+        let target = entry.target;
         self.put_schedule(entry);
+        self.forget_scheduled_min(target);
         Ok(Answer::Done)
     }
 

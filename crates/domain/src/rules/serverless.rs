@@ -15,19 +15,25 @@ impl World {
     /// Makes nodes for the jobs that wait, in order, as far as quota and room go. Whose own quota is used up is passed by;
     /// what all share is waited for in order.
     pub(super) fn serve(&mut self, key: &PoolKey) {
-        let PoolKey::Serverless(workspace, size) = key else { return };
+        let PoolKey::Serverless(workspace, size, tier) = key else { return };
         let Some(size) = self.sizes.get(size).cloned() else { return };
         let mut passed_by = BTreeSet::new();
         while let Some(id) = self.next_to_serve(key, &passed_by) {
+            self.make_job(id);
             let Some(job) = self.jobs.get(&id) else { return };
+            if self.own_limit(job).is_some() {
+                self.let_pass(id, key);
+                continue;
+            }
             let (count, owner) = (u64::from(job.spec.nodes), job.owner.clone());
             // All of them or none, so that two jobs never hold half of what each needs.
-            if let Some(reason) = self.blocked(workspace, Some(&owner), &size, count, true) {
+            let blocked = self.blocked(workspace, Some(&owner), &size, count, true);
+            if let Some(reason) = blocked.or_else(|| self.spared_for(*tier, &size)) {
                 if let Some(why) = self.never_for(id) {
                     self.set_aside(id, why);
                     continue;
                 }
-                self.starve(key, &reason);
+                self.starve(key, &reason, 1);
                 if matches!(&reason, Reason::QuotaInUse { shortage } if shortage.is_personal) {
                     passed_by.insert(owner);
                     continue;
@@ -43,9 +49,8 @@ impl World {
 
     /// Who is first in a serverless queue, leaving these people out.
     pub(super) fn next_to_serve(&self, key: &PoolKey, passed_by: &BTreeSet<UserId>) -> Option<JobId> {
-        let by_owner = self.pools.get(key)?.by_owner.as_ref()?;
-        let heads = by_owner.iter().filter(|(owner, _)| !passed_by.contains(*owner));
-        heads.filter_map(|(_, places)| places.first()).min().map(|place| place.job)
+        let is_passed_by = |id: &JobId| self.owner_of(*id).is_some_and(|owner| passed_by.contains(owner));
+        self.pools.get(key)?.queue.heads().find(|id| !is_passed_by(id))
     }
 
     /// One of a job's own nodes is up; when all are, it is handed over.

@@ -65,7 +65,7 @@ impl World {
         let jobs = self
             .pools
             .iter()
-            .any(|(key, pool)| matches!(key, PoolKey::Serverless(_, size) if size == name) && !pool.jobs.is_empty());
+            .any(|(key, pool)| matches!(key, PoolKey::Serverless(_, size, _) if size == name) && pool.all_jobs() > 0);
         let mut by: Vec<String> = own.iter().take(5).map(|(_, name)| name.to_string()).collect();
         if own.len() > 5 {
             by.push(format!("{} more", own.len() - 5));
@@ -85,6 +85,10 @@ impl World {
         limit: Option<u64>,
     ) -> Result<Answer, Reason> {
         let key = LimitKey { workspace: workspace.clone(), scope: scope.clone(), resource: resource.clone() };
+        if resource.is_running() && *scope == Scope::Workspace {
+            let message = "Limits of what runs are for everybody, or for one person; not for the workspace.";
+            return Err(Reason::invalid(crate::text::Problem::new("scope", message)));
+        }
         if let Some(limit) = limit {
             let holders: Vec<UseKey> = match scope {
                 Scope::Workspace => {
@@ -98,6 +102,19 @@ impl World {
                     }]
                 }
                 // Everybody who has no limit of their own.
+                Scope::Everybody if resource.is_running() => self
+                    .people(workspace)
+                    .map(|(person, _)| person)
+                    .filter(|person| {
+                        let scope = Scope::Person((*person).clone());
+                        !self.limits.contains_key(&LimitKey { scope, ..key.clone() })
+                    })
+                    .map(|person| UseKey {
+                        workspace: workspace.clone(),
+                        person: Some(person.clone()),
+                        resource: resource.clone(),
+                    })
+                    .collect(),
                 Scope::Everybody => self
                     .usage
                     .keys()
@@ -123,6 +140,7 @@ impl World {
             return Ok(Answer::Already);
         }
         self.wake_starved();
+        self.unpark_everybody();
         Ok(Answer::Done)
     }
 }

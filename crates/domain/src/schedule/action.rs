@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::text::{Problem, counted};
+use crate::time::Span;
 
 /// Schedules that one instance or cluster may have. Azure stops at 4, which a week with two different days uses up.
 pub const MAX_PER_TARGET: usize = 16;
@@ -27,6 +28,58 @@ pub enum Action {
     Stop,
     /// Sets the fewest nodes that the cluster keeps.
     MinNodes(u32),
+}
+
+/// The longest time that a stop waits for running jobs.
+pub const MAX_DRAIN: Span = Span::hours(24);
+
+/// What a stop does to jobs that run on the instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopJobs {
+    /// They end.
+    #[default]
+    Now,
+    /// It waits for them, so long at most; no others are started meanwhile.
+    Drain(Span),
+    /// While jobs run the stop is left out.
+    Skip,
+}
+
+impl StopJobs {
+    /// The name in forms and in the API.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Now => "now",
+            Self::Drain(_) => "drain",
+            Self::Skip => "skip",
+        }
+    }
+
+    /// Whether it is what is done unless somebody says otherwise.
+    pub const fn is_now(&self) -> bool {
+        matches!(self, Self::Now)
+    }
+
+    /// Refuses to wait for no time, or for more than a day.
+    pub fn check(self) -> Result<(), Problem> {
+        match self {
+            Self::Drain(span) if span < Span::minutes(1) || span > MAX_DRAIN => Err(Problem::new(
+                "drain",
+                format!("A stop waits for jobs between 1 min and {MAX_DRAIN}; this is {span}."),
+            )),
+            Self::Now | Self::Drain(_) | Self::Skip => Ok(()),
+        }
+    }
+
+    /// The end of a schedule's sentence; nothing for the usual.
+    pub fn phrase(self) -> String {
+        match self {
+            Self::Now => String::new(),
+            Self::Drain(span) => format!("; waits up to {span} for jobs"),
+            Self::Skip => "; not while jobs run".into(),
+        }
+    }
 }
 
 impl Action {

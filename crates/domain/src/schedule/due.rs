@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
+use super::action::{Action, StopJobs};
 use super::timetable::{Firing, Timetable};
 use crate::time::{Span, Timestamp};
 
@@ -43,6 +43,9 @@ pub struct Schedule {
     pub since: Timestamp,
     /// The one firing that somebody dismissed.
     pub dismissed: Option<Timestamp>,
+    /// What a stop does to running jobs.
+    #[serde(default, skip_serializing_if = "StopJobs::is_now")]
+    pub jobs: StopJobs,
 }
 
 /// Why no firing can be skipped.
@@ -62,7 +65,7 @@ pub enum CannotSkip {
 impl Schedule {
     /// An enabled schedule, made at `now`.
     pub const fn new(action: Action, timetable: Timetable, now: Timestamp) -> Self {
-        Self { action, timetable, is_enabled: true, since: now, dismissed: None }
+        Self { action, timetable, is_enabled: true, since: now, dismissed: None, jobs: StopJobs::Now }
     }
 
     /// The schedule after an edit at `now`: nothing that was planned before fires, and a dismissed firing of the old
@@ -70,6 +73,12 @@ impl Schedule {
     #[must_use]
     pub fn edited(self, action: Action, timetable: Timetable, now: Timestamp) -> Self {
         Self { action, timetable, since: now.max(self.since), dismissed: None, ..self }
+    }
+
+    /// The schedule with what its stops do to running jobs.
+    #[must_use]
+    pub fn with_jobs(self, jobs: StopJobs) -> Self {
+        Self { jobs, ..self }
     }
 
     /// The schedule after it was enabled at `now`: what passed while it was disabled is not made up.
@@ -123,8 +132,29 @@ impl Schedule {
             Some(_) | None => when,
         };
         let disabled = if self.is_enabled { "" } else { " (disabled)" };
-        format!("{} {when}{disabled}", self.action.phrase())
+        format!("{} {when}{}{disabled}", self.action.phrase(), self.jobs.phrase())
     }
+}
+
+/// The week that these schedules of one instance are, with its zone, if they have that shape: weekly starts and stops in one
+/// zone, all enabled, all stops alike.
+pub fn week_of<'all>(
+    schedules: impl IntoIterator<Item = &'all Schedule>,
+) -> Option<(super::week::WeekGrid, super::timetable::Zone, StopJobs)> {
+    let all: Vec<&Schedule> = schedules.into_iter().collect();
+    let zone = all.first()?.timetable.zone();
+    let jobs = all.iter().find(|one| one.action == Action::Stop).map(|one| one.jobs).unwrap_or_default();
+    let fits = |one: &&Schedule| {
+        one.is_enabled
+            && one.timetable.zone() == zone
+            && one.timetable.start().is_none()
+            && (one.action != Action::Stop || one.jobs == jobs)
+    };
+    if !all.iter().all(fits) {
+        return None;
+    }
+    let grid = super::week::WeekGrid::of(all.iter().map(|one| (one.action, one.timetable.trigger())))?;
+    Some((grid, zone.clone(), jobs))
 }
 
 /// The planned firings that came to nothing.

@@ -4,6 +4,7 @@
 //! - [`cron`] and [`recurrence`] are the two ways to say *when*, a [`Trigger`] is either of them;
 //! - a [`Timetable`] is a trigger in an IANA zone with an optional start: it knows its firings as instants;
 //! - a [`Schedule`] adds what to do, and [`due()`] judges what is to be done now, after any downtime;
+//! - a [`WeekGrid`] is a week as people draw it, made of schedules and making some;
 //! - a [`Wheel`] keeps the next firings of very many schedules in order.
 //!
 //! Everything up to the trigger needs no tz database, so that the browser checks a form with the server's own code.
@@ -34,15 +35,23 @@ mod set;
 #[cfg(feature = "zones")]
 pub mod timetable;
 pub mod trigger;
+pub mod week;
 pub mod wheel;
 
-pub use action::{Action, Target};
+pub use action::{Action, StopJobs, Target};
 pub use civil::{LocalTime, UtcOffset, Weekday};
+
+/// A month in three letters.
+#[cfg(feature = "zones")]
+pub(crate) fn month_name(month: u8) -> &'static str {
+    civil::MONTHS.get(usize::from(month.saturating_sub(1))).copied().unwrap_or_default()
+}
 pub use cron::Cron;
 #[cfg(feature = "zones")]
 pub use due::{Decision, Outcome, Schedule, due};
 pub use recurrence::{Frequency, MonthDay, Recurrence};
 #[cfg(feature = "zones")]
-pub use timetable::{Firing, Note, Timetable, Zone};
+pub use timetable::{Firing, Note, Previewed, Timetable, Zone};
 pub use trigger::{Pace, Trigger};
+pub use week::{Clock, DayPlan, WeekGrid};
 pub use wheel::Wheel;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::civil::{Day, LocalTime, UtcOffset};
 use super::trigger::{Pace, Trigger};
+use super::week::Clock;
 use crate::text::Problem;
 use crate::time::{Span, Timestamp};
 use crate::zone::ZoneName;
@@ -71,6 +72,38 @@ impl Zone {
     pub fn local(&self, at: Timestamp) -> LocalTime {
         let seconds = at.0.div_euclid(1_000);
         LocalTime::from_minutes((seconds + i64::from(self.offset(seconds))).div_euclid(60))
+    }
+
+    /// The same with how far that clock is ahead of UTC.
+    pub fn shown(&self, at: Timestamp) -> (LocalTime, UtcOffset) {
+        (self.local(at), UtcOffset(self.offset(at.0.div_euclid(1_000))))
+    }
+
+    /// The instant at which a wall clock shows that: at the switch if it never does, the first if it does twice.
+    pub fn instant(&self, local: LocalTime) -> Timestamp {
+        self.start(local)
+    }
+
+    /// The first instant of a day.
+    pub(crate) fn midnight(&self, year: i32, month: u8, day: u8) -> Timestamp {
+        self.start(LocalTime::new(Day::of(year, month, day), 0))
+    }
+
+    /// The next instant after `after` at which a wall clock shows that time of day, if it does within two days.
+    pub fn next_time(&self, clock: Clock, after: Timestamp) -> Option<Timestamp> {
+        let today = self.local(after).day();
+        let on = |days: i32| self.start(LocalTime::new(today.plus(days), clock.minutes()));
+        (0..=2).map(on).find(|at| *at > after)
+    }
+
+    /// An instant as people say it: `19:00` today, `Tue 19:00` within a week, else with the date.
+    pub fn say(&self, at: Timestamp, now: Timestamp) -> String {
+        let (local, today) = (self.local(at), self.local(now));
+        match local.day().0 - today.day().0 {
+            0 => local.clock(),
+            1..=6 => format!("{} {}", local.weekday().short(), local.clock()),
+            _ => local.to_string(),
+        }
     }
 
     /// Seconds ahead of UTC at that second. Beyond what the database covers it stays as at its end.
@@ -191,6 +224,19 @@ impl std::fmt::Display for Firing {
     }
 }
 
+/// One row of a preview in two zones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Previewed {
+    /// The firing, with what clocks in the schedule's zone show.
+    pub firing: Firing,
+    /// What a clock in the other zone shows then.
+    pub there: LocalTime,
+    /// How far that one is ahead of UTC.
+    pub there_offset: UtcOffset,
+    /// What is unusual about it.
+    pub explanation: Option<String>,
+}
+
 /// A trigger, its zone and its start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Parts", try_from = "Parts")]
@@ -277,6 +323,15 @@ impl Timetable {
             firings.push(firing);
         }
         firings
+    }
+
+    /// The same with what clocks elsewhere show then, and the notes as words.
+    pub fn preview_with(&self, count: usize, from: Timestamp, elsewhere: &Zone) -> Vec<Previewed> {
+        let both = |firing: Firing| {
+            let (there, there_offset) = elsewhere.shown(firing.at);
+            Previewed { there, there_offset, explanation: firing.explanation(), firing }
+        };
+        self.preview(count, from).into_iter().map(both).collect()
     }
 
     /// Says it: `Mon–Fri at 08:30, Europe/Berlin`.

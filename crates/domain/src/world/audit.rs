@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{OnNode, PoolKey, Record, World};
+use super::{Awaited, OnNode, PoolKey, Record, World};
 use crate::compute::cluster::ClusterPhase;
-use crate::compute::instance::InstancePhase;
-use crate::compute::job::{JobPhase, MemberState};
+use crate::compute::instance::{InstancePhase, Wish};
+use crate::compute::job::{After, JobPhase, MemberState};
 use crate::compute::node::{Holder, NodePhase};
 use crate::compute::{JobId, NodeId, Resources};
 use crate::rules::slots;
@@ -15,6 +15,7 @@ impl World {
     pub fn audit(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         self.audit_jobs(&mut wrong);
+        self.audit_arrays(&mut wrong);
         self.audit_nodes(&mut wrong);
         self.audit_computes(&mut wrong);
         self.audit_limits(&mut wrong);
@@ -41,6 +42,12 @@ impl World {
                 _ if !self.has_part_left(job.id) => wrong.push(format!("{} is on no node and not over", job.id)),
                 _ => {}
             }
+            if let Some(gone) = job.waits_for().find(|after| !self.is_awaited_alive(after)) {
+                wrong.push(format!("{} waits for {}, which is over", job.id, gone.job));
+            }
+            if job.held.is_some() && !job.is_queued() {
+                wrong.push(format!("{} is held and does not wait", job.id));
+            }
             for node in &job.own_nodes {
                 if self.nodes.get(node).is_none_or(|node| node.holder != Holder::Job(job.id)) {
                     wrong.push(format!("{} calls {node} its own", job.id));
@@ -57,6 +64,43 @@ impl World {
         expected
             .into_iter()
             .for_each(|(node, jobs)| wrong.push(format!("{jobs:?} are on {node}, which does not exist")));
+    }
+
+    fn is_awaited_alive(&self, after: &After) -> bool {
+        match Awaited::by(after) {
+            Awaited::Job(id) => self.is_alive(id),
+            Awaited::Array(first) => self.arrays.contains_key(&first),
+        }
+    }
+
+    fn audit_arrays(&self, wrong: &mut Vec<String>) {
+        for array in self.arrays.values() {
+            let first = array.first;
+            let mut next = 0;
+            for stretch in &array.rest {
+                // Two stretches that touch would be one.
+                let is_apart = stretch.from > next || (next == 0 && stretch.from == 0);
+                if stretch.count == 0
+                    || !is_apart
+                    || u64::from(stretch.from) + u64::from(stretch.count) > array.count.into()
+                {
+                    wrong.push(format!("the array of {first} has the rest {:?}", array.rest));
+                    break;
+                }
+                next = stretch.from + stretch.count;
+                let ids = array.id(stretch.from)..array.id(next);
+                if let Some((made, _)) = self.jobs.range(ids).next() {
+                    wrong.push(format!("{made} is made and is not"));
+                }
+            }
+            if array.rest.is_empty() && !self.members.contains_key(&first) {
+                wrong.push(format!("the array of {first} is over and still there"));
+            }
+            if let Some(gone) = array.waits_for().find(|after| !array.rest.is_empty() && !self.is_awaited_alive(after))
+            {
+                wrong.push(format!("the array of {first} waits for {}, which is over", gone.job));
+            }
+        }
     }
 
     fn has_part_left(&self, id: JobId) -> bool {
@@ -116,6 +160,14 @@ impl World {
             if is_resting && instance.node.is_some() {
                 wrong.push(format!("{} rests and has a node", instance.id));
             }
+            let is_planned =
+                instance.postponed.is_some() || instance.draining.is_some() || !instance.notices.is_empty();
+            if instance.wish != Wish::Run && is_planned {
+                wrong.push(format!("{} is not to run and has a stop ahead", instance.id));
+            }
+            if instance.draining.is_some() && self.jobs_on(instance) == 0 {
+                wrong.push(format!("{} waits for jobs that it has not", instance.id));
+            }
             if instance.node.is_some() && !instance.has_quota {
                 wrong.push(format!("{} has a node and no quota", instance.id));
             }
@@ -163,6 +215,8 @@ impl World {
         };
         check("capacity", used(self) == used(&fresh));
         check("schedules", self.by_target == fresh.by_target);
+        let looks = |world: &Self| world.instances.keys().map(|id| world.looks.at(id)).collect::<Vec<_>>();
+        check("stops to come", looks(self) == looks(&fresh));
         let own = |world: &Self| {
             let pools = world.pools.iter().filter(|(_, pool)| !pool.is_empty());
             pools
@@ -170,17 +224,36 @@ impl World {
                     let idle: Vec<NodeId> = pool.idle.iter().map(|(_, node)| *node).collect();
                     let free: Vec<NodeId> = pool.free.values().flatten().copied().collect();
                     let counts = [pool.live, pool.busy, pool.launching, pool.demand.nodes()];
-                    (key.clone(), pool.queue.clone(), counts, idle, free)
+                    let jobs = (pool.arrays.clone(), pool.unmade, pool.ends.clone());
+                    (key.clone(), pool.queue.dump(), counts, idle, free, jobs)
                 })
                 .collect::<Vec<_>>()
         };
         check("pools", own(self) == own(&fresh));
+        check("queues", self.pools.values().all(|pool| pool.queue.is_sound()));
+        let people = |world: &Self| {
+            let teams = world.teams.iter().filter(|(_, team)| !team.people.is_empty());
+            teams.map(|(workspace, team)| (workspace.clone(), team.people.clone())).collect::<Vec<_>>()
+        };
+        let back = |world: &Self| {
+            let sites = world.preemptible.iter().filter(|(_, nodes)| !nodes.is_empty());
+            let coming = world.coming_back.iter().filter(|(_, coming)| **coming != Resources::NONE);
+            let coming: Vec<_> = coming.map(|(site, coming)| (site.clone(), *coming)).collect();
+            (sites.map(|(site, nodes)| (site.clone(), nodes.clone())).collect::<Vec<_>>(), coming)
+        };
+        check("what can be taken back", back(self) == back(&fresh));
+        check("dependents", self.dependents == fresh.dependents);
+        check("members", self.members == fresh.members);
+        check("what nodes cost", self.burns == fresh.burns);
+        let ends = |world: &Self| world.budgets.keys().map(|key| world.budget_ends.at(key)).collect::<Vec<_>>();
+        check("months", ends(self) == ends(&fresh));
+        check("people", people(self) == people(&fresh));
         check("deadlines", self.due_records() == fresh.due_records());
     }
 
     /// The deadlines of records; pools set theirs when they are looked at.
     fn due_records(&self) -> Vec<&(crate::time::Mono, super::Due)> {
-        self.deadlines.iter().filter(|(_, due)| !matches!(due, super::Due::Pool(_))).collect()
+        self.deadlines.iter().filter(|(_, due)| !matches!(due, super::Due::Pool(_) | super::Due::Budgets(_))).collect()
     }
 
     /// A sum over all records, to compare two Worlds cheaply: the same World gives the same number.

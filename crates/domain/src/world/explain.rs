@@ -1,14 +1,17 @@
 //! Explaining: what something waits for right now, worked out when somebody asks and not before.
 
-use super::pool::{Place, Pool, PoolKey};
-use super::{ComputeRef, World};
+use std::borrow::Cow;
+
+use super::pool::{Pool, PoolKey};
+use super::{Awaited, ComputeRef, Waiter, World};
 use crate::compute::instance::InstancePhase;
-use crate::compute::job::{Hold, Job, JobPhase, MemberState, Target};
+use crate::compute::job::{Hold, Job, JobPhase, Lane, MemberState, Target};
 use crate::compute::node::{Node, NodePhase};
 use crate::compute::quota::Shortage;
+use crate::compute::share::{QueueOrder, tenths_of_core_hours};
 use crate::compute::size::ComputeName;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
-use crate::id::WorkspaceId;
+use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::rules::{aim, slots};
 
@@ -20,15 +23,28 @@ impl World {
 
     /// A job's place in its queue, from 1, and how many wait there; none if it does not wait for its turn.
     pub fn position(&self, id: JobId) -> Option<(u64, u64)> {
-        let job = self.jobs.get(&id).filter(|job| job.is_eligible())?;
-        let pool = self.pools.get(&PoolKey::of_job(job))?;
-        let ahead = pool.queue.range(..Place::of(job)).count();
-        Some((ahead as u64 + 1, pool.queue.len() as u64))
+        let job = self.look_up(id).filter(|job| job.is_eligible())?;
+        let pool = self.pools.get(&PoolKey::of_job(&job))?;
+        Some((pool.queue.position(&job)?, pool.queue.len() as u64))
+    }
+
+    /// The jobs that wait for another one, or for the whole array that it is the first of; of an array whose jobs are not made
+    /// yet, the next one.
+    pub fn dependents(&self, id: JobId) -> impl Iterator<Item = Cow<'_, Job>> {
+        let waiting =
+            [Awaited::Job(id), Awaited::Array(id)].into_iter().filter_map(|awaited| self.dependents.get(&awaited));
+        waiting.flatten().filter_map(|waiter| match waiter {
+            Waiter::Job(other) => self.look_up(*other),
+            Waiter::Array(first) => {
+                let array = self.arrays.get(first)?;
+                Some(Cow::Owned(array.job(array.rest.first()?.from)))
+            }
+        })
     }
 
     /// What a job waits for; nothing while it runs.
     pub fn explain_job(&self, id: JobId) -> Option<Reason> {
-        let job = self.jobs.get(&id)?;
+        let job = &*self.look_up(id)?;
         let now = self.now.mono;
         let not_off = job.members.iter().filter(|member| member.state != MemberState::Off).count() as u64;
         match &job.phase {
@@ -43,6 +59,16 @@ impl World {
             JobPhase::Finalizing { .. } => Some(Reason::Collecting { waiting: not_off }),
             JobPhase::Ending { verdict, .. } => {
                 Some(Reason::Ending { waiting: not_off, what: format!("It {}", verdict.phrase()) })
+            }
+            JobPhase::Queued { .. } if job.held.is_some() => {
+                let held = job.held.as_ref()?;
+                Some(Reason::OnHold { by: held.by.clone(), why: held.why.clone() })
+            }
+            JobPhase::Queued { .. } if job.waits_for().next().is_some() => {
+                let needs_success = job.waits_for().any(|after| after.needs.needs_success());
+                let jobs: Vec<JobId> = job.waits_for().map(|after| after.job).collect();
+                let (count, jobs) = (jobs.len() as u64, jobs.into_iter().take(5).collect());
+                Some(Reason::WaitsForJobs { jobs, count, needs_success })
             }
             JobPhase::Queued { hold: Some(hold), .. } => {
                 let left = hold.until().since(now);
@@ -82,12 +108,16 @@ impl World {
         match &key {
             PoolKey::Cluster(id) => {
                 let cluster = self.clusters.get(id)?;
-                if let crate::compute::cluster::ClusterPhase::Paused { by } = &cluster.phase {
+                if let crate::compute::cluster::ClusterPhase::Paused { by, .. } = &cluster.phase {
                     return Some(Reason::ClusterPaused { cluster: cluster.name.to_string(), by: by.clone() });
                 }
             }
             PoolKey::Instance(id) => {
                 let instance = self.instances.get(id)?;
+                if let (InstancePhase::Running, Some(draining)) = (&instance.phase, &instance.draining) {
+                    let left = draining.until.since(self.now.mono);
+                    return Some(Reason::InstanceDraining { instance: instance.name.to_string(), left });
+                }
                 if !instance.takes_jobs() {
                     let (instance, state) = (instance.name.to_string(), self.instance_state(instance));
                     return Some(Reason::InstanceNotReady { instance, state });
@@ -95,15 +125,17 @@ impl World {
             }
             PoolKey::Serverless(..) => {}
         }
-        // One's own quota holds one up wherever one stands.
+        // One's own limit holds one up wherever one stands, and so does one's own quota.
+        if let Some(shortage) = self.own_limit(job).filter(|_| !matches!(key, PoolKey::Instance(_))) {
+            return Some(Reason::OwnLimit { shortage });
+        }
         if let Some(reason @ Reason::QuotaInUse { shortage: Shortage { is_personal: true, .. } }) =
             &self.explain_own(job.id)
         {
             return Some(reason.clone());
         }
-        if pool.queue.first().map(|place| place.job) != Some(job.id) {
-            let (position, of) = self.position(job.id)?;
-            return Some(Reason::InQueue { position, of });
+        if pool.queue.first() != Some(job.id) {
+            return self.explain_turn(job, pool);
         }
         match &key {
             PoolKey::Cluster(id) => {
@@ -119,6 +151,10 @@ impl World {
                     }
                     Some(reason) if reason.kind() == crate::reason::Kind::Wait => Some(reason),
                     _ => {
+                        let reserved = self.reserved_start(&key).filter(|_| self.queue_policy(&key).backfill);
+                        if let Some(left) = reserved.map(|at| at.since(self.now.mono)) {
+                            return Some(Reason::Reserved { needed, left });
+                        }
                         let max = self.clusters.get(id).map_or(0, |cluster| u64::from(cluster.scale.max));
                         Some(Reason::NodesBusy { busy: pool.busy, max, shape: job.spec.shape })
                     }
@@ -138,28 +174,54 @@ impl World {
         }
     }
 
+    /// Why others come before it.
+    fn explain_turn(&self, job: &Job, pool: &Pool) -> Option<Reason> {
+        let (position, of) = self.position(job.id)?;
+        let people = pool.queue.people();
+        let is_shared = pool.queue.order() == QueueOrder::FairShare && job.lane() == Lane::Line && people.len() > 1;
+        if !is_shared {
+            return Some(Reason::InQueue { position, of });
+        }
+        let own = self.standing(&job.workspace, &job.owner);
+        let weight = |person: &UserId| {
+            let share = self.person(&job.workspace, person).and_then(|person| person.share);
+            u64::from(share.unwrap_or_default().weight)
+        };
+        Some(Reason::FairQueue {
+            position,
+            of,
+            before: pool.queue.people_before(job),
+            used: tenths_of_core_hours(own.used),
+            used_by_all: tenths_of_core_hours(own.used_by_all),
+            weight: u64::from(own.weight),
+            weights: people.into_iter().map(weight).sum(),
+        })
+    }
+
     /// Why no nodes can be made for a serverless job now.
     pub(crate) fn explain_own(&self, id: JobId) -> Option<Reason> {
-        let job = self.jobs.get(&id)?;
+        let job = self.look_up(id)?;
         let Target::Serverless(size) = &job.spec.target else { return None };
         let size = self.sizes.get(size)?;
-        self.blocked(&job.workspace, Some(&job.owner), size, u64::from(job.spec.nodes), true)
+        let blocked = self.blocked(&job.workspace, Some(&job.owner), size, u64::from(job.spec.nodes), true);
+        blocked.or_else(|| self.spared_for(job.spec.tier, size))
     }
 
     /// Why a cluster has as many nodes as it has.
     pub fn explain_cluster(&self, id: ClusterId) -> Option<Reason> {
         let cluster = self.clusters.get(&id)?;
         let empty = Pool::default();
-        let pool = self.pools.get(&PoolKey::Cluster(id)).unwrap_or(&empty);
-        let aim = aim(cluster, pool.busy, pool.demand.nodes(), self.now.mono);
+        let key = PoolKey::Cluster(id);
+        let pool = self.pools.get(&key).unwrap_or(&empty);
+        let aim = aim(cluster, pool.busy, self.demand(&key), self.now.mono, !self.keeps_no_idle(cluster));
         if let Some(until) = cluster.yields_until.filter(|until| *until > self.now.mono) {
             return Some(Reason::Yielding { left: until.since(self.now.mono) });
         }
         let wanted = aim.busy.saturating_add(aim.demand);
-        if let crate::compute::cluster::ClusterPhase::Paused { by } = &cluster.phase {
+        if let crate::compute::cluster::ClusterPhase::Paused { by, .. } = &cluster.phase {
             return Some(Reason::ClusterPaused { cluster: cluster.name.to_string(), by: by.clone() });
         }
-        if pool.live < aim.target {
+        if pool.live < aim.needed() {
             let now = self.now.mono;
             if pool.nodes.len() as u64 >= aim.max {
                 return Some(Reason::NodesLeaving { leaving: pool.leaving(), max: aim.max });
@@ -170,10 +232,11 @@ impl World {
                 let left = cluster.trouble.not_before.since(now);
                 return Some(Reason::LaunchPause { failures: cluster.trouble.failures, last, left });
             }
-            if let Some(size) = self.sizes.get(&cluster.size)
-                && let Some(reason) = self.blocked(&cluster.workspace, None, size, 1, true)
-            {
-                return Some(reason);
+            if let Some(size) = self.sizes.get(&cluster.size) {
+                let blocked = self.blocked(&cluster.workspace, None, size, 1, true);
+                if let Some(reason) = blocked.or_else(|| self.spared(&key, size)) {
+                    return Some(reason);
+                }
             }
         }
         if aim.demand > 0 && aim.target == aim.max && wanted > aim.max && pool.launching == 0 {
@@ -233,7 +296,9 @@ impl World {
                 let waiting = self.now.mono.since(*since);
                 Some(Reason::ReleaseUnconfirmed { node: id, tries: *tries, waiting })
             }
-            NodePhase::Cordoned { why, .. } | NodePhase::Releasing { why, .. } => Some((**why).clone()),
+            NodePhase::Cordoned { why, .. } | NodePhase::Reclaiming { why, .. } | NodePhase::Releasing { why, .. } => {
+                Some((**why).clone())
+            }
             NodePhase::Launching { until } => Some(Reason::OnItsWay { left: until.since(self.now.mono) }),
             NodePhase::Ready | NodePhase::Silent { .. } | NodePhase::Unusable => None,
         }

@@ -2,16 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::compute::budget::{BudgetOf, NewBudget};
 use crate::compute::cluster::ScaleSettings;
-use crate::compute::idle::{IdlePolicy, Source};
+use crate::compute::idle::{IdlePolicy, IdleRules, Source};
 use crate::compute::job::{JobSpec, Priority};
 use crate::compute::quota::{Resource, Scope};
-use crate::compute::size::{ComputeName, SiteName, Size, SizeName};
+use crate::compute::script::Scripts;
+use crate::compute::share::QueuePolicy;
+use crate::compute::size::{ComputeName, SiteName, Size, SizeName, Tier};
+use crate::compute::tags::Tags;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
 use crate::id::{UserId, WorkspaceId};
-use crate::schedule::{Action, Timetable};
+use crate::schedule::{Action, StopJobs, Timetable};
 use crate::text::Text;
-use crate::time::{Mono, Span};
+use crate::time::{Mono, Span, Timestamp};
 
 /// One thing to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,14 +57,43 @@ pub enum Order {
         /// How much; nothing means no limit.
         limit: Option<u64>,
     },
-    /// Make an instance.
-    CreateInstance(NewInstance),
+    /// Set how much may be spent in a month, or take that away.
+    SetBudget {
+        /// Whose.
+        of: BudgetOf,
+        /// How much; nothing means no budget.
+        budget: Option<Box<NewBudget>>,
+    },
+    /// Say how much somebody is meant to have of what the workspace shares.
+    SetShare {
+        /// Who.
+        person: UserId,
+        /// How much, beside the weights of others: 1 to 1,000, and 100 for whoever has none.
+        weight: i64,
+    },
+    /// Say after how long use counts half in the workspace.
+    SetHalfLife(Span),
+    /// Say how a queue is served.
+    SetQueuePolicy {
+        /// Of which cluster; without one, of the workspace's serverless jobs.
+        cluster: Option<ClusterId>,
+        /// How.
+        policy: QueuePolicy,
+    },
+    /// Set what is allowed and demanded of idle shutdown in the workspace. Instances that break the rules are amended.
+    SetIdleRules(IdleRules),
+    /// Make an instance. Who gives the order is its creator.
+    CreateInstance(Box<NewInstance>),
     /// Give it a node.
     StartInstance(InstanceId),
+    /// The same, because somebody opened an application of it.
+    WakeInstance(InstanceId),
     /// Take its node away.
     StopInstance(InstanceId),
     /// Start its applications again.
     RestartInstance(InstanceId),
+    /// Give it a fresh environment; its home stays. A stopped one has it at its next start.
+    RebuildInstance(InstanceId),
     /// Another size.
     ResizeInstance {
         /// Which.
@@ -79,6 +112,40 @@ pub enum Order {
         /// Whether it keeps its quota while stopped.
         keeps_quota: bool,
     },
+    /// Change what people note about an instance.
+    TagInstance {
+        /// Which.
+        instance: InstanceId,
+        /// All of it.
+        tags: Tags,
+    },
+    /// Change what runs when it starts. What somebody else than its owner sets waits for the owner's word.
+    SetScripts {
+        /// Which.
+        instance: InstanceId,
+        /// Both.
+        scripts: Scripts,
+    },
+    /// The owner has read the scripts that somebody else made, and lets them have the home.
+    AcceptScripts {
+        /// Which.
+        instance: InstanceId,
+        /// The number of the change that was read.
+        revision: u32,
+    },
+    /// Keep it running until then: scheduled stops before are left out, it is not stopped for want of activity, and at that
+    /// time it stops.
+    PostponeStop {
+        /// Which.
+        instance: InstanceId,
+        /// Until when.
+        until: Timestamp,
+    },
+    /// Leave its next scheduled stop out.
+    SkipStop {
+        /// Which.
+        instance: InstanceId,
+    },
     /// Keep it running, whatever its activity.
     ExtendInstance {
         /// Which.
@@ -94,6 +161,19 @@ pub enum Order {
         size: SizeName,
         /// How it scales.
         scale: ScaleSettings,
+        /// Whether dedicated work may take its nodes back.
+        #[serde(default)]
+        tier: Tier,
+        /// What people note about it.
+        #[serde(default, skip_serializing_if = "Tags::is_empty")]
+        tags: Tags,
+    },
+    /// Change what people note about a cluster.
+    TagCluster {
+        /// Which.
+        cluster: ClusterId,
+        /// All of it.
+        tags: Tags,
     },
     /// Change how it scales.
     ScaleCluster {
@@ -115,6 +195,13 @@ pub enum Order {
     },
     /// Run something.
     Submit(JobSpec),
+    /// Run something several times at once, each with its own number.
+    SubmitArray {
+        /// What each of them needs.
+        spec: JobSpec,
+        /// How many.
+        count: u32,
+    },
     /// End it.
     Cancel(JobId),
     /// Change its place in the queue.
@@ -124,6 +211,35 @@ pub enum Order {
         /// To what.
         priority: Priority,
     },
+    /// Keep a waiting job from starting until it is released.
+    Hold {
+        /// Which.
+        job: JobId,
+        /// Why, for people.
+        why: String,
+    },
+    /// Let it start again.
+    Release(JobId),
+    /// Change its place in the queue.
+    Move {
+        /// Which.
+        job: JobId,
+        /// Where to.
+        to: MoveTo,
+        /// Whether over everybody's jobs, or only among its owner's own. Whether that is allowed was judged before.
+        over_all: bool,
+    },
+    /// Do something to all jobs of an array that it can be done to.
+    ChangeArray {
+        /// Its first job.
+        array: JobId,
+        /// What.
+        change: ArrayChange,
+    },
+    /// End a running job as if its node were taken back, now: it goes back to the queue. To test what it keeps.
+    EvictJob(JobId),
+    /// Take a node back now, as dedicated work would.
+    EvictNode(NodeId),
     /// Add a schedule.
     AddSchedule {
         /// To what.
@@ -132,6 +248,9 @@ pub enum Order {
         action: Action,
         /// When.
         timetable: Box<Timetable>,
+        /// What a stop does to running jobs.
+        #[serde(default)]
+        jobs: StopJobs,
     },
     /// Change a schedule. Never acts on what has passed.
     EditSchedule {
@@ -141,6 +260,9 @@ pub enum Order {
         action: Action,
         /// When.
         timetable: Box<Timetable>,
+        /// What a stop does to running jobs.
+        #[serde(default)]
+        jobs: StopJobs,
     },
     /// Switch it on or off.
     EnableSchedule {
@@ -184,11 +306,49 @@ impl Order {
                 | Self::DeleteCluster { .. }
                 | Self::PauseCluster(_)
                 | Self::Cancel(_)
+                | Self::Hold { .. }
+                | Self::ChangeArray { change: ArrayChange::Cancel | ArrayChange::Hold { .. }, .. }
                 | Self::RemoveSchedule(_)
                 | Self::Pause { .. }
                 | Self::RemoveUnknown { .. }
         )
     }
+}
+
+/// What is done to all jobs of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrayChange {
+    /// End those that are not over.
+    Cancel,
+    /// Keep those that wait from starting until they are released.
+    Hold {
+        /// Why, for people.
+        why: String,
+    },
+    /// Let them start again.
+    Release,
+    /// Change the priority of those that wait.
+    Prioritise(Priority),
+    /// Change the place of those that wait; they stay in their order.
+    Move {
+        /// Where to.
+        to: MoveTo,
+        /// Whether over everybody's jobs, or only among their owner's own. Whether that is allowed was judged before.
+        over_all: bool,
+    },
+}
+
+/// Where a job is moved to in its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MoveTo {
+    /// To the front.
+    Front,
+    /// To the back, as if it had come just now.
+    Back,
+    /// Right before another one: it starts when that one would have.
+    Before(JobId),
 }
 
 /// What an instance is made from.
@@ -200,8 +360,15 @@ pub struct NewInstance {
     pub size: SizeName,
     /// Whose it will be.
     pub owner: UserId,
-    /// How long its own script may take, if there is one.
-    pub script: Option<Span>,
+    /// Their name, for people.
+    #[serde(default)]
+    pub owner_name: Text,
+    /// What runs when it starts.
+    #[serde(default)]
+    pub scripts: Scripts,
+    /// What people note about it.
+    #[serde(default)]
+    pub tags: Tags,
     /// Whether it keeps its quota while stopped.
     pub keeps_quota: bool,
     /// When it stops for want of activity.
@@ -240,6 +407,11 @@ pub enum Report {
         /// When the list was begun; what is newer is not missing from it.
         as_of: Mono,
     },
+    /// Nobody could act for so long: the server was away. What waits for agents and drivers has that much more time.
+    Absent {
+        /// For how long.
+        away: Span,
+    },
     /// A node's agent has called, for the first time or again.
     NodeUp(NodeId),
     /// A driver could not make it.
@@ -259,6 +431,8 @@ pub enum Report {
     NodeGone(NodeId),
     /// One node's part of a job runs.
     JobStarted(Part),
+    /// A part that a node had ahead of time was given back: it has not begun there and will not.
+    JobGivenBack(Part),
     /// One node could not start its part; nothing of it is left there.
     JobRefused {
         /// Which part.
@@ -289,14 +463,24 @@ pub enum Report {
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
-    /// The person's own script is over.
+    /// The person's own scripts are over.
     ScriptDone {
         /// Which instance.
         instance: InstanceId,
         /// Of which operation.
         generation: u64,
+        /// Whether the creation script, if it was to run, has ended well, whatever became of the startup script.
+        #[serde(default)]
+        creation_done: bool,
         /// What went wrong, if anything did.
         failure: Option<Text>,
+    },
+    /// All standard applications of an instance have answered once since its start.
+    Healthy {
+        /// Which.
+        instance: InstanceId,
+        /// Of which operation.
+        generation: u64,
     },
     /// A change of size is over.
     Resized {
@@ -337,6 +521,8 @@ pub enum Exit {
     Code(i32),
     /// For want of memory.
     OutOfMemory,
+    /// Ended by its agent, since it ran longer than it may.
+    TimedOut,
 }
 
 /// Something that a driver found.

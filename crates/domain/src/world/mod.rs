@@ -7,26 +7,42 @@
 //!
 //! What is over is not here: an ended job leaves with [`Outcome::ended`], a node that is gone with [`Outcome::gone`].
 
+mod arrays;
 pub mod audit;
+mod budgets;
+mod excerpt;
 mod explain;
 pub mod input;
 pub mod outcome;
+mod people;
+mod planned;
 pub mod pool;
+pub mod queue;
 mod record;
 mod usage;
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::input::{Command, Exit, FoundNode, Input, NewInstance, Order, Part, Report, ScheduleTarget};
+pub use self::arrays::{Awaited, EndedRest, Waiter};
+pub use self::excerpt::Excerpt;
+pub use self::input::{
+    ArrayChange, Command, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Part, Report, ScheduleTarget,
+};
 pub use self::outcome::{About, Answer, Charge, Decision, Effect, EndedJob, Key, LedgerKey, Outcome};
-pub use self::pool::{OnNode, Place, Pool, PoolKey};
+pub use self::people::{Person, Running, Standing};
+pub use self::planned::{NextLine, PlannedStart, PlannedStop, WeekEntry, WeekPlan};
+pub use self::pool::{OnNode, Pool, PoolKey};
+pub use self::queue::{Place, Queue};
 pub use self::record::Record;
 pub use self::usage::Usage;
 
+use crate::compute::array::{Array, MADE_AT_ONCE};
+use crate::compute::budget::{Budget, BudgetKey};
 use crate::compute::cluster::Cluster;
+use crate::compute::idle::IdleRules;
 use crate::compute::instance::Instance;
-use crate::compute::job::Job;
+use crate::compute::job::{EndedAs, Job};
 use crate::compute::node::{Holder, Node};
 use crate::compute::quota::{LimitKey, Resource, UseKey};
 use crate::compute::size::{ComputeName, SiteName, Size, SizeName};
@@ -126,6 +142,8 @@ pub(crate) enum Lack {
     Quota(WorkspaceId, Resource),
     /// A quota of one person, which no cluster's node counts against.
     OwnQuota,
+    /// Nodes that would only be kept ready; nobody gives anything for that.
+    Warm,
 }
 
 /// What has a deadline.
@@ -133,7 +151,9 @@ pub(crate) enum Lack {
 pub(crate) enum Due {
     Node(NodeId),
     Job(JobId),
+    Array(JobId),
     Instance(InstanceId),
+    Budgets(WorkspaceId),
     Pool(PoolKey),
 }
 
@@ -144,12 +164,18 @@ pub struct World {
     pub(crate) sites: BTreeMap<SiteName, Site>,
     pub(crate) sizes: BTreeMap<SizeName, Size>,
     pub(crate) limits: BTreeMap<LimitKey, u64>,
+    pub(crate) idle_rules: BTreeMap<WorkspaceId, IdleRules>,
+    pub(crate) budgets: BTreeMap<BudgetKey, Budget>,
     pub(crate) instances: BTreeMap<InstanceId, Instance>,
     pub(crate) clusters: BTreeMap<ClusterId, Cluster>,
     pub(crate) nodes: BTreeMap<NodeId, Node>,
     pub(crate) jobs: BTreeMap<JobId, Job>,
+    /// By their first jobs.
+    pub(crate) arrays: BTreeMap<JobId, Array>,
     pub(crate) schedules: BTreeMap<ScheduleId, ScheduleEntry>,
     pub(crate) unknown: BTreeMap<(SiteName, String), UnknownNode>,
+    /// Shares and the rules for them, which are records, and what follows about people from jobs.
+    pub(crate) teams: BTreeMap<WorkspaceId, people::Team>,
 
     // Everything below follows from the records above.
     pub(crate) pools: BTreeMap<PoolKey, Pool>,
@@ -157,8 +183,23 @@ pub struct World {
     pub(crate) names: BTreeMap<(WorkspaceId, ComputeName), ComputeRef>,
     pub(crate) usage: BTreeMap<UseKey, Usage>,
     pub(crate) used_capacity: BTreeMap<SiteName, Resources>,
+    /// Nodes that dedicated work may take back.
+    pub(crate) preemptible: BTreeMap<SiteName, BTreeSet<NodeId>>,
+    /// What comes back from nodes that are being removed.
+    pub(crate) coming_back: BTreeMap<SiteName, Resources>,
     pub(crate) wheel: Wheel<ScheduleId>,
+    /// When a running instance is to be looked at because a stop of it comes.
+    pub(crate) looks: Wheel<InstanceId>,
     pub(crate) by_target: BTreeMap<ScheduleTarget, BTreeSet<ScheduleId>>,
+    /// Who waits for the end of which job or array.
+    pub(crate) dependents: BTreeMap<Awaited, BTreeSet<Waiter>>,
+    /// How many jobs of each array are made and not over.
+    pub(crate) members: BTreeMap<JobId, u32>,
+    /// What the nodes of workspaces cost; only where there are budgets.
+    pub(crate) burns: BTreeMap<WorkspaceId, budgets::Burn>,
+    /// When the months of budgets are over.
+    pub(crate) budget_ends: Wheel<BudgetKey>,
+    budget_looks: BTreeMap<WorkspaceId, Mono>,
     deadlines: BTreeSet<(Mono, Due)>,
     pool_wakes: BTreeMap<PoolKey, Mono>,
 
@@ -170,10 +211,21 @@ pub struct World {
     /// Pools that wait for quota or capacity, looked at again when either is given back.
     pub(crate) starved: BTreeMap<PoolKey, Lack>,
     kicked: BTreeSet<Key>,
+    /// Workspaces whose budgets are looked at in this step.
+    pub(crate) look_at_budgets: BTreeSet<WorkspaceId>,
+    /// What is over and others wait for.
+    pub(crate) awaited: Vec<(Awaited, EndedAs)>,
     pub(crate) out: Outcome,
+    /// Arrays up to this size are made at once, unless that is [`MADE_AT_ONCE`].
+    pub(crate) made_at_once: Option<u32>,
 }
 
 impl World {
+    /// The time of the last step, on the clock that only goes forward.
+    pub const fn mono(&self) -> Mono {
+        self.now.mono
+    }
+
     /// What belongs to the engine as a whole.
     pub const fn state(&self) -> &State {
         &self.state
@@ -194,7 +246,7 @@ impl World {
         self.nodes.get(&id)
     }
 
-    /// A job that is not over.
+    /// A job that is not over. Of a large array only those are here that were made; see [`World::look_up`].
     pub fn job(&self, id: JobId) -> Option<&Job> {
         self.jobs.get(&id)
     }
@@ -214,7 +266,7 @@ impl World {
         self.nodes.values()
     }
 
-    /// All jobs that are not over.
+    /// All jobs that are not over, without those that are not made yet.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.jobs.values()
     }
@@ -222,6 +274,12 @@ impl World {
     /// All schedules.
     pub fn schedules(&self) -> impl Iterator<Item = &ScheduleEntry> {
         self.schedules.values()
+    }
+
+    /// The schedules of one thing, in the order in which they were made.
+    pub fn schedules_for(&self, target: ScheduleTarget) -> impl Iterator<Item = &ScheduleEntry> {
+        let ids = self.by_target.get(&target).into_iter().flatten();
+        ids.filter_map(|id| self.schedules.get(id))
     }
 
     /// What was found and is not known.
@@ -232,6 +290,11 @@ impl World {
     /// The catalogue.
     pub fn sizes(&self) -> impl Iterator<Item = &Size> {
         self.sizes.values()
+    }
+
+    /// What a workspace allows and demands of idle shutdown.
+    pub fn idle_rules(&self, workspace: &WorkspaceId) -> IdleRules {
+        self.idle_rules.get(workspace).cloned().unwrap_or_default()
     }
 
     /// The pool of a compute.
@@ -255,7 +318,7 @@ impl World {
             ("instances", self.instances.len()),
             ("clusters", self.clusters.len()),
             ("nodes", self.nodes.len()),
-            ("jobs", self.jobs.len()),
+            ("jobs", self.jobs.len() + usize::try_from(self.unmade()).unwrap_or_default()),
             ("schedules", self.schedules.len()),
             ("unknown", self.unknown.len()),
         ]
@@ -288,8 +351,8 @@ impl World {
     pub(crate) fn pool_mut(&mut self, key: &PoolKey) -> &mut Pool {
         if !self.pools.contains_key(key) {
             let shape = self.pool_shape(key);
-            let by_owner = matches!(key, PoolKey::Serverless(..)).then(BTreeMap::new);
-            self.pools.insert(key.clone(), Pool { shape, by_owner, ..Pool::default() });
+            let queue = Queue::new(self.queue_policy(key).order);
+            self.pools.insert(key.clone(), Pool { shape, queue, ..Pool::default() });
         }
         self.pools.get_mut(key).expect("it was just put there")
     }
@@ -299,7 +362,7 @@ impl World {
         let size = match key {
             PoolKey::Cluster(id) => self.clusters.get(id).map(|cluster| &cluster.size),
             PoolKey::Instance(id) => self.instances.get(id).map(|instance| &instance.size),
-            PoolKey::Serverless(_, size) => Some(size),
+            PoolKey::Serverless(_, size, _) => Some(size),
         };
         size.and_then(|size| self.sizes.get(size)).map_or(Resources::NONE, |size| size.shape)
     }
@@ -313,9 +376,17 @@ impl World {
     fn index_job(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (key, deadline) = (PoolKey::of_job(job), job.deadline());
+        let share = if job.is_eligible() { self.share_key(&job.workspace, job.line()) } else { 0 };
+        let line = job.is_eligible().then(|| (job.workspace.clone(), job.line().clone()));
+        for other in job.waits_for().map(Awaited::by) {
+            self.dependents.entry(other).or_default().insert(Waiter::Job(id));
+        }
         self.pool_mut(&key);
         if let (Some(pool), Some(job)) = (self.pools.get_mut(&key), self.jobs.get(&id)) {
-            pool.add_job(job);
+            pool.add_job(job, share);
+        }
+        if let Some((workspace, person)) = line {
+            self.note_line(&workspace, &person, &key);
         }
         self.deadlines.extend(deadline.map(|at| (at, Due::Job(id))));
         self.dirty.insert(key);
@@ -324,8 +395,15 @@ impl World {
     fn unindex_job(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (key, deadline) = (PoolKey::of_job(job), job.deadline());
+        let line = job.is_eligible().then(|| (job.workspace.clone(), job.line().clone()));
         if let Some(pool) = self.pools.get_mut(&key) {
             pool.remove_job(job);
+        }
+        for other in job.waits_for().map(Awaited::by) {
+            arrays::stop_waiting(&mut self.dependents, other, Waiter::Job(id));
+        }
+        if let Some((workspace, person)) = line {
+            self.note_line(&workspace, &person, &key);
         }
         if let Some(at) = deadline {
             self.deadlines.remove(&(at, Due::Job(id)));
@@ -335,15 +413,27 @@ impl World {
 
     pub(crate) fn insert_job(&mut self, job: Job) {
         let id = job.id;
+        let (workspace, owner, counted) = (job.workspace.clone(), job.owner.clone(), self.counted(&job));
+        if let Some(place) = job.array {
+            *self.members.entry(place.first).or_default() += 1;
+        }
         self.jobs.insert(id, job);
         self.index_job(id);
+        self.count_job(&workspace, &owner, people::Counted::default(), counted);
         self.changed(Key::Job(id));
     }
 
     pub(crate) fn edit_job<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
+        let before = self.counted(self.jobs.get(&id)?);
         self.unindex_job(id);
         let result = change(self.jobs.get_mut(&id)?);
         self.index_job(id);
+        let job = self.jobs.get(&id)?;
+        let after = self.counted(job);
+        if before != after {
+            let (workspace, owner) = (job.workspace.clone(), job.owner.clone());
+            self.count_job(&workspace, &owner, before, after);
+        }
         self.changed(Key::Job(id));
         Some(result)
     }
@@ -351,6 +441,15 @@ impl World {
     pub(crate) fn remove_job(&mut self, id: JobId) -> Option<Job> {
         self.unindex_job(id);
         let job = self.jobs.remove(&id)?;
+        if let Some(place) = job.array
+            && let Some(members) = self.members.get_mut(&place.first)
+        {
+            *members -= 1;
+            if *members == 0 {
+                self.members.remove(&place.first);
+            }
+        }
+        self.count_job(&job.workspace, &job.owner, self.counted(&job), people::Counted::default());
         self.drop_pool_if_empty(&PoolKey::of_job(&job));
         self.gone(Key::Job(id));
         Some(job)
@@ -363,6 +462,8 @@ impl World {
     }
 
     fn index_node(&mut self, id: NodeId) {
+        self.count_back(id, true);
+        self.count_burn(id, true);
         let Some(node) = self.nodes.get(&id) else { return };
         self.deadlines.insert((Self::node_deadline(node), Due::Node(id)));
         let Some(key) = PoolKey::of_node(node) else {
@@ -381,6 +482,8 @@ impl World {
     }
 
     fn unindex_node(&mut self, id: NodeId) {
+        self.count_back(id, false);
+        self.count_burn(id, false);
         let Some(node) = self.nodes.get(&id) else { return };
         self.deadlines.remove(&(Self::node_deadline(node), Due::Node(id)));
         let Some(key) = PoolKey::of_node(node) else { return };
@@ -392,9 +495,13 @@ impl World {
 
     pub(crate) fn insert_node(&mut self, node: Node) {
         let id = node.id;
+        // More is spent from now on than was reckoned with.
+        if !self.budgets.is_empty() {
+            self.look_at_budgets.insert(node.workspace.clone());
+        }
         self.take_capacity(&node.site, node.shape);
         self.count_node(&node, true);
-        self.on.insert(id, OnNode { jobs: Vec::new(), free: node.shape });
+        self.on.insert(id, OnNode { jobs: Vec::new(), free: node.shape, ahead: Vec::new() });
         self.nodes.insert(id, node);
         self.index_node(id);
         self.changed(Key::Node(id));
@@ -434,22 +541,23 @@ impl World {
 
     fn index_instance(&mut self, id: InstanceId) {
         let Some(instance) = self.instances.get(&id) else { return };
-        let deadline = instance.phase.deadline();
+        let deadline = instance.deadline();
         let name = (instance.workspace.clone(), instance.name.clone());
         self.count_instance(id, true);
         self.deadlines.extend(deadline.map(|at| (at, Due::Instance(id))));
         self.names.insert(name, ComputeRef::Instance(id));
         let key = PoolKey::Instance(id);
         let shape = self.pool_shape(&key);
-        if let Some(pool) = self.pools.get_mut(&key) {
-            pool.shape = shape;
+        if let Some(pool) = self.pools.get_mut(&key).filter(|pool| pool.shape != shape) {
+            pool.reshape(shape, &self.jobs, &self.arrays);
         }
         self.dirty.insert(key);
+        self.plan_look(id);
     }
 
     fn unindex_instance(&mut self, id: InstanceId) {
         let Some(instance) = self.instances.get(&id) else { return };
-        let deadline = instance.phase.deadline();
+        let deadline = instance.deadline();
         let name = (instance.workspace.clone(), instance.name.clone());
         self.count_instance(id, false);
         if let Some(at) = deadline {
@@ -481,6 +589,7 @@ impl World {
     pub(crate) fn remove_instance(&mut self, id: InstanceId) -> Option<Instance> {
         self.unindex_instance(id);
         let instance = self.instances.remove(&id)?;
+        self.looks.remove(&id);
         self.wake_starved();
         self.gone(Key::Instance(id));
         Some(instance)
@@ -537,9 +646,11 @@ impl World {
         let id = entry.id;
         let next = entry.schedule.next_after(self.state.checked.max(entry.schedule.since)).map(|firing| firing.at);
         self.wheel.set(id, next);
-        self.by_target.entry(entry.target).or_default().insert(id);
+        let target = entry.target;
+        self.by_target.entry(target).or_default().insert(id);
         self.schedules.insert(id, entry);
         self.changed(Key::Schedule(id));
+        self.schedules_changed(target);
     }
 
     pub(crate) fn remove_schedule(&mut self, id: ScheduleId) -> Option<ScheduleEntry> {
@@ -552,7 +663,23 @@ impl World {
             }
         }
         self.gone(Key::Schedule(id));
+        self.schedules_changed(entry.target);
         Some(entry)
+    }
+
+    /// Other stops may come now.
+    fn schedules_changed(&mut self, target: ScheduleTarget) {
+        if let ScheduleTarget::Instance(id) = target
+            && self.instances.contains_key(&id)
+        {
+            self.dirty.insert(PoolKey::Instance(id));
+            self.plan_look(id);
+        }
+    }
+
+    pub(crate) fn plan_look(&mut self, id: InstanceId) {
+        let at = self.instances.get(&id).and_then(|instance| self.next_look(instance));
+        self.looks.set(id, at);
     }
 
     // ---- deadlines --------------------------------------------------------------------------------------------------

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::arrays::EndedRest;
 use super::input::Part;
-use crate::compute::job::{Job, Verdict};
+use crate::compute::budget::BudgetKey;
+use crate::compute::job::{ArrayPlace, Job, Verdict};
 use crate::compute::node::Holder;
 use crate::compute::quota::LimitKey;
-use crate::compute::size::{SiteName, SizeName};
+use crate::compute::script::ScriptRun;
+use crate::compute::size::{ComputeName, SiteName, SizeName};
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
@@ -26,6 +29,14 @@ pub enum Key {
     Size(SizeName),
     /// A limit.
     Limit(LimitKey),
+    /// What a workspace demands of idle shutdown.
+    IdleRules(WorkspaceId),
+    /// A budget.
+    Budget(BudgetKey),
+    /// How use fades in a workspace.
+    ShareRules(WorkspaceId),
+    /// A person’s share in a workspace.
+    Share(WorkspaceId, UserId),
     /// An instance.
     Instance(InstanceId),
     /// A cluster.
@@ -34,6 +45,8 @@ pub enum Key {
     Node(NodeId),
     /// A job.
     Job(JobId),
+    /// An array, by its first job.
+    Array(JobId),
     /// A schedule.
     Schedule(ScheduleId),
     /// Something found and not known.
@@ -89,6 +102,23 @@ pub enum Effect {
         rank: u32,
         /// Where all parts run, in the order of their numbers.
         nodes: Vec<NodeId>,
+        /// Whose it is.
+        owner: UserId,
+        /// In which workspace.
+        workspace: WorkspaceId,
+        /// What it may use of each node.
+        shape: Resources,
+        /// How long it may run.
+        timeout: Option<Span>,
+        /// How long its processes get to end then.
+        grace: Span,
+        /// Its place in an array.
+        array: Option<ArrayPlace>,
+    },
+    /// An agent gives back a part of a job that it has ahead of time, unless it has begun.
+    AskBack {
+        /// Which part.
+        part: Part,
     },
     /// An agent ends its part of a job.
     EndJob {
@@ -96,8 +126,12 @@ pub enum Effect {
         part: Part,
         /// How long processes get before they are killed.
         grace: Span,
+        /// Whether its node is taken back, so that it will be tried again: processes are told so beside the signal.
+        #[serde(default)]
+        is_preempted: bool,
     },
-    /// An agent sets an instance up and starts its applications.
+    /// An agent sets an instance up, and starts its applications unless scripts come first. What runs of an earlier
+    /// operation ends before.
     SetUp {
         /// Which.
         instance: InstanceId,
@@ -105,8 +139,18 @@ pub enum Effect {
         node: NodeId,
         /// In which operation.
         generation: u64,
+        /// Whose it is.
+        owner: UserId,
+        /// In which workspace.
+        workspace: WorkspaceId,
+        /// What it is called.
+        name: ComputeName,
+        /// The number of the writable layer; others go.
+        layer: u32,
+        /// Whether [`Effect::RunScript`] follows: then applications wait for it.
+        has_scripts: bool,
     },
-    /// An agent runs the person's own script.
+    /// An agent runs the person's own scripts one after another, up to the first that fails, and then starts applications.
     RunScript {
         /// Which instance's.
         instance: InstanceId,
@@ -114,7 +158,11 @@ pub enum Effect {
         node: NodeId,
         /// In which operation.
         generation: u64,
-        /// How long it may take.
+        /// What to run, in this order.
+        scripts: Vec<ScriptRun>,
+        /// Whether they get the owner's home and tokens; else an empty home and none.
+        is_trusted: bool,
+        /// How long they may take in all.
         limit: Span,
     },
     /// A driver moves an instance's home to another size.
@@ -144,6 +192,13 @@ pub enum Answer {
     Cluster(ClusterId),
     /// A job was queued.
     Job(JobId),
+    /// An array of jobs was queued, with numbers one after another.
+    Jobs {
+        /// The first.
+        first: JobId,
+        /// How many.
+        count: u32,
+    },
     /// A schedule was made.
     Schedule(ScheduleId),
 }
@@ -164,6 +219,8 @@ pub enum About {
     Job(JobId),
     /// A schedule.
     Schedule(ScheduleId),
+    /// A budget; the reason says whose.
+    Budget,
 }
 
 /// One line of the decision log.
@@ -223,6 +280,9 @@ pub struct Outcome {
     pub gone: BTreeSet<Key>,
     /// Jobs that are over.
     pub ended: Vec<EndedJob>,
+    /// Jobs of arrays that are over without ever having been made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended_rests: Vec<EndedRest>,
     /// What was decided and why.
     pub decisions: Vec<Decision>,
     /// Node time that is now charged.

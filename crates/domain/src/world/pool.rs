@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compute::job::{Job, Priority, Target};
+use super::queue::{Queue, Run, Standing, Wants};
+use crate::compute::array::Array;
+use crate::compute::job::{Job, JobSpec, Target};
 use crate::compute::node::{Holder, Node, NodePhase};
-use crate::compute::size::SizeName;
+use crate::compute::size::{SizeName, Tier};
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
-use crate::id::{UserId, WorkspaceId};
+use crate::id::WorkspaceId;
 use crate::time::Mono;
 
 /// What shares a queue.
@@ -16,17 +18,26 @@ pub enum PoolKey {
     Cluster(ClusterId),
     /// An instance and its node.
     Instance(InstanceId),
-    /// The serverless jobs of one workspace on one size.
-    Serverless(WorkspaceId, SizeName),
+    /// The serverless jobs of one workspace on one size and tier.
+    Serverless(WorkspaceId, SizeName, Tier),
 }
 
 impl PoolKey {
     /// Where a job waits.
     pub fn of_job(job: &Job) -> Self {
-        match &job.spec.target {
+        Self::of(&job.workspace, &job.spec)
+    }
+
+    /// Where the jobs of an array wait.
+    pub fn of_array(array: &Array) -> Self {
+        Self::of(&array.workspace, &array.spec)
+    }
+
+    fn of(workspace: &WorkspaceId, spec: &JobSpec) -> Self {
+        match &spec.target {
             Target::Cluster(cluster) => Self::Cluster(*cluster),
             Target::Instance(instance) => Self::Instance(*instance),
-            Target::Serverless(size) => Self::Serverless(job.workspace.clone(), size.clone()),
+            Target::Serverless(size) => Self::Serverless(workspace.clone(), size.clone(), spec.tier),
         }
     }
 
@@ -37,21 +48,6 @@ impl PoolKey {
             Holder::Instance(instance) => Some(Self::Instance(instance)),
             Holder::Job(_) => None,
         }
-    }
-}
-
-/// A place in the queue: by priority, then by arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    priority: std::cmp::Reverse<Priority>,
-    /// The job.
-    pub job: JobId,
-}
-
-impl Place {
-    /// Where a job stands.
-    pub const fn of(job: &Job) -> Self {
-        Self { priority: std::cmp::Reverse(job.spec.priority), job: job.id }
     }
 }
 
@@ -67,28 +63,40 @@ pub struct Demand {
 }
 
 impl Demand {
-    fn add(&mut self, job: &Job, node: Resources) {
-        self.change(job, node, true);
+    pub(super) fn add(&mut self, spec: &JobSpec, node: Resources, times: u64) {
+        self.change(spec, node, times, true);
     }
 
-    fn remove(&mut self, job: &Job, node: Resources) {
-        self.change(job, node, false);
+    /// Adds all of one line.
+    pub(super) fn add_all(&mut self, wants: &Wants, node: Resources) {
+        self.gangs += wants.gangs;
+        for (shape, count) in &wants.shapes {
+            self.resize(*shape, node, |before| before + count);
+        }
     }
 
-    fn change(&mut self, job: &Job, node: Resources, is_added: bool) {
-        if job.spec.nodes > 1 {
-            let nodes = u64::from(job.spec.nodes);
+    fn resize(&mut self, shape: Resources, node: Resources, change: impl FnOnce(u64) -> u64) {
+        let per_node = node.holds(shape).max(1);
+        let count = self.shapes.entry(shape).or_insert(0);
+        self.packed -= count.div_ceil(per_node);
+        *count = change(*count);
+        self.packed += count.div_ceil(per_node);
+        if *count == 0 {
+            self.shapes.remove(&shape);
+        }
+    }
+
+    fn remove(&mut self, spec: &JobSpec, node: Resources, times: u64) {
+        self.change(spec, node, times, false);
+    }
+
+    fn change(&mut self, spec: &JobSpec, node: Resources, times: u64, is_added: bool) {
+        if spec.nodes > 1 {
+            let nodes = u64::from(spec.nodes) * times;
             self.gangs = if is_added { self.gangs + nodes } else { self.gangs.saturating_sub(nodes) };
             return;
         }
-        let per_node = node.holds(job.spec.shape).max(1);
-        let count = self.shapes.entry(job.spec.shape).or_insert(0);
-        self.packed -= count.div_ceil(per_node);
-        *count = if is_added { *count + 1 } else { count.saturating_sub(1) };
-        self.packed += count.div_ceil(per_node);
-        if *count == 0 {
-            self.shapes.remove(&job.spec.shape);
-        }
+        self.resize(spec.shape, node, |count| if is_added { count + times } else { count.saturating_sub(times) });
     }
 
     /// The nodes that all waiting jobs need.
@@ -103,11 +111,15 @@ pub struct Pool {
     /// What a node of this pool has; nothing for serverless pools.
     pub shape: Resources,
     /// Who waits and may be started, in order.
-    pub queue: BTreeSet<Place>,
-    /// The same by owner, where one person's quota must not hold up the others: in serverless pools.
-    pub by_owner: Option<BTreeMap<UserId, BTreeSet<Place>>>,
-    /// Jobs that are not over.
+    pub queue: Queue,
+    /// Jobs that are not over, without those that are not made yet.
     pub jobs: BTreeSet<JobId>,
+    /// Arrays with jobs that are not made yet, by their first jobs.
+    pub arrays: BTreeSet<JobId>,
+    /// How many such jobs there are.
+    pub unmade: u64,
+    /// Those of them that are on nodes, by when they are over at the latest; not those without a time limit.
+    pub ends: BTreeSet<(Mono, JobId)>,
     /// What the queue needs.
     pub demand: Demand,
     /// All nodes.
@@ -116,6 +128,8 @@ pub struct Pool {
     pub free: BTreeMap<Resources, BTreeSet<NodeId>>,
     /// Those that take jobs and have none, the longest idle first.
     pub idle: BTreeSet<(Mono, NodeId)>,
+    /// Those that take jobs and have some, by how many they have ahead of time.
+    pub ahead: BTreeSet<(usize, NodeId)>,
     /// Those on their way out that can be called back.
     pub cordoned: BTreeSet<NodeId>,
     /// Nodes that its compute has and keeps.
@@ -127,29 +141,77 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(super) fn add_job(&mut self, job: &Job) {
+    pub(super) fn add_job(&mut self, job: &Job, share: u128) {
+        self.jobs.insert(job.id);
+        self.ends.extend(job.ends().map(|end| (end, job.id)));
+        if job.is_eligible() {
+            self.queue.insert(job, share);
+            self.demand.add(&job.spec, self.shape, 1);
+        }
+    }
+
+    /// The jobs of an array that are not made yet.
+    pub(super) fn add_rest(&mut self, array: &Array, share: u128) {
+        if array.rest.is_empty() {
+            return;
+        }
+        self.arrays.insert(array.first);
+        self.unmade += array.unmade();
+        if array.is_eligible() {
+            Run::all(array).for_each(|run| self.queue.insert_run(&Standing::of_rest(array), run, share));
+            self.demand.add(&array.spec, self.shape, array.unmade());
+        }
+    }
+
+    pub(super) fn remove_rest(&mut self, array: &Array) {
+        if !self.arrays.remove(&array.first) {
+            return;
+        }
+        self.unmade -= array.unmade();
+        if array.is_eligible() {
+            for run in Run::all(array) {
+                self.queue.remove_run(&Standing::of_rest(array), run);
+            }
+            self.demand.remove(&array.spec, self.shape, array.unmade());
+        }
+    }
+
+    /// A job of an array is made, and stands where it stood.
+    pub(super) fn make(&mut self, job: &Job, array: &Array) {
+        self.unmade -= 1;
+        if array.rest.is_empty() {
+            self.arrays.remove(&array.first);
+        }
         self.jobs.insert(job.id);
         if job.is_eligible() {
-            self.queue.insert(Place::of(job));
-            if let Some(by_owner) = &mut self.by_owner {
-                by_owner.entry(job.owner.clone()).or_default().insert(Place::of(job));
-            }
-            self.demand.add(job, self.shape);
+            self.queue.make(job);
+        }
+    }
+
+    /// How many jobs are not over, those that are not made yet among them.
+    pub fn all_jobs(&self) -> u64 {
+        self.jobs.len() as u64 + self.unmade
+    }
+
+    /// Its nodes are others from now on, so the queue needs another number of them.
+    pub(super) fn reshape(&mut self, shape: Resources, jobs: &BTreeMap<JobId, Job>, arrays: &BTreeMap<JobId, Array>) {
+        self.shape = shape;
+        self.demand = Demand::default();
+        for job in self.jobs.iter().filter_map(|id| jobs.get(id)).filter(|job| job.is_eligible()) {
+            self.demand.add(&job.spec, shape, 1);
+        }
+        for array in self.arrays.iter().filter_map(|id| arrays.get(id)).filter(|array| array.is_eligible()) {
+            self.demand.add(&array.spec, shape, array.unmade());
         }
     }
 
     pub(super) fn remove_job(&mut self, job: &Job) {
         self.jobs.remove(&job.id);
-        if job.is_eligible() && self.queue.remove(&Place::of(job)) {
-            if let Some(by_owner) = &mut self.by_owner
-                && let Some(places) = by_owner.get_mut(&job.owner)
-            {
-                places.remove(&Place::of(job));
-                if places.is_empty() {
-                    by_owner.remove(&job.owner);
-                }
-            }
-            self.demand.remove(job, self.shape);
+        if let Some(end) = job.ends() {
+            self.ends.remove(&(end, job.id));
+        }
+        if job.is_eligible() && self.queue.remove(job) {
+            self.demand.remove(&job.spec, self.shape, 1);
         }
     }
 
@@ -161,6 +223,8 @@ impl Pool {
                 self.free.entry(on.free).or_default().insert(node.id);
                 if on.jobs.is_empty() {
                     self.idle.insert((node.idle_since, node.id));
+                } else {
+                    self.ahead.insert((on.ahead.len(), node.id));
                 }
             }
             NodePhase::Cordoned { silent: None, .. } => {
@@ -182,6 +246,7 @@ impl Pool {
                     }
                 }
                 self.idle.remove(&(node.idle_since, node.id));
+                self.ahead.remove(&(on.ahead.len(), node.id));
             }
             NodePhase::Cordoned { .. } => {
                 self.cordoned.remove(&node.id);
@@ -222,7 +287,7 @@ impl Pool {
 
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty() && self.nodes.is_empty()
+        self.jobs.is_empty() && self.arrays.is_empty() && self.nodes.is_empty()
     }
 }
 
@@ -233,6 +298,8 @@ pub struct OnNode {
     pub jobs: Vec<JobId>,
     /// What is left.
     pub free: Resources,
+    /// Those of the jobs that it has ahead of time, in the order in which it will start them.
+    pub ahead: Vec<JobId>,
 }
 
 impl OnNode {
@@ -244,10 +311,25 @@ impl OnNode {
         }
     }
 
+    /// A job comes onto the node ahead of time.
+    pub(crate) fn add_ahead(&mut self, job: JobId) {
+        if let Err(place) = self.jobs.binary_search(&job) {
+            self.jobs.insert(place, job);
+            self.ahead.push(job);
+        }
+    }
+
+    /// There is room for a job that was there ahead of time.
+    pub(crate) fn make_room(&mut self, job: JobId, taken: Resources) {
+        self.ahead.retain(|other| *other != job);
+        self.free = self.free.minus(taken);
+    }
+
     /// A job is off the node.
     pub(crate) fn remove(&mut self, job: JobId, taken: Resources) {
         if let Ok(place) = self.jobs.binary_search(&job) {
             self.jobs.remove(place);
+            self.ahead.retain(|other| *other != job);
             self.free = self.free.plus(taken);
         }
     }

@@ -3,12 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Key, ScheduleEntry, Site, State, UnknownNode, World};
+use crate::compute::array::Array;
+use crate::compute::budget::{Budget, BudgetKey};
 use crate::compute::cluster::Cluster;
+use crate::compute::idle::IdleRules;
 use crate::compute::instance::Instance;
 use crate::compute::job::{Job, MemberState};
 use crate::compute::node::Node;
 use crate::compute::quota::LimitKey;
+use crate::compute::share::{Share, ShareRules};
 use crate::compute::size::Size;
+use crate::id::{UserId, WorkspaceId};
 use crate::time::Now;
 
 /// One record.
@@ -23,6 +28,14 @@ pub enum Record {
     Size(Size),
     /// A limit.
     Limit(LimitKey, u64),
+    /// What a workspace demands of idle shutdown.
+    IdleRules(WorkspaceId, IdleRules),
+    /// A budget.
+    Budget(BudgetKey, Box<Budget>),
+    /// How use fades in a workspace.
+    ShareRules(WorkspaceId, ShareRules),
+    /// A person’s share in a workspace.
+    Share(WorkspaceId, UserId, Share),
     /// An instance.
     Instance(Box<Instance>),
     /// A cluster.
@@ -31,6 +44,8 @@ pub enum Record {
     Node(Box<Node>),
     /// A job.
     Job(Box<Job>),
+    /// An array.
+    Array(Box<Array>),
     /// A schedule.
     Schedule(Box<ScheduleEntry>),
     /// Something found and not known.
@@ -45,10 +60,18 @@ impl World {
             Key::Site(name) => Record::Site(self.sites.get(name)?.clone()),
             Key::Size(name) => Record::Size(self.sizes.get(name)?.clone()),
             Key::Limit(limit) => Record::Limit(limit.clone(), *self.limits.get(limit)?),
+            Key::IdleRules(workspace) => Record::IdleRules(workspace.clone(), self.idle_rules.get(workspace)?.clone()),
+            Key::Budget(key) => Record::Budget(key.clone(), Box::new(self.budgets.get(key)?.clone())),
+            Key::ShareRules(workspace) => Record::ShareRules(workspace.clone(), self.teams.get(workspace)?.rules?),
+            Key::Share(workspace, person) => {
+                let share = self.person(workspace, person)?.share?;
+                Record::Share(workspace.clone(), person.clone(), share)
+            }
             Key::Instance(id) => Record::Instance(Box::new(self.instances.get(id)?.clone())),
             Key::Cluster(id) => Record::Cluster(Box::new(self.clusters.get(id)?.clone())),
             Key::Node(id) => Record::Node(Box::new(self.nodes.get(id)?.clone())),
             Key::Job(id) => Record::Job(Box::new(self.jobs.get(id)?.clone())),
+            Key::Array(first) => Record::Array(Box::new(self.arrays.get(first)?.clone())),
             Key::Schedule(id) => Record::Schedule(Box::new(self.schedules.get(id)?.clone())),
             Key::Unknown(site, name) => Record::Unknown(self.unknown.get(&(site.clone(), name.clone()))?.clone()),
         })
@@ -60,10 +83,18 @@ impl World {
         keys.extend(self.sites.keys().cloned().map(Key::Site));
         keys.extend(self.sizes.keys().cloned().map(Key::Size));
         keys.extend(self.limits.keys().cloned().map(Key::Limit));
+        keys.extend(self.idle_rules.keys().cloned().map(Key::IdleRules));
+        keys.extend(self.budgets.keys().cloned().map(Key::Budget));
+        for (workspace, team) in &self.teams {
+            keys.extend(team.rules.map(|_| Key::ShareRules(workspace.clone())));
+            let shares = team.people.iter().filter(|(_, person)| person.share.is_some());
+            keys.extend(shares.map(|(person, _)| Key::Share(workspace.clone(), person.clone())));
+        }
         keys.extend(self.instances.keys().copied().map(Key::Instance));
         keys.extend(self.clusters.keys().copied().map(Key::Cluster));
         keys.extend(self.nodes.keys().copied().map(Key::Node));
         keys.extend(self.jobs.keys().copied().map(Key::Job));
+        keys.extend(self.arrays.keys().copied().map(Key::Array));
         keys.extend(self.schedules.keys().copied().map(Key::Schedule));
         keys.extend(self.unknown.keys().cloned().map(|(site, name)| Key::Unknown(site, name)));
         keys
@@ -79,17 +110,22 @@ impl World {
     pub fn load(records: impl IntoIterator<Item = Record>, now: Now) -> Self {
         let mut world = Self { now, ..Self::default() };
         let (mut instances, mut clusters, mut nodes, mut jobs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut schedules = Vec::new();
+        let (mut schedules, mut arrays) = (Vec::new(), Vec::new());
         for record in records {
             match record {
                 Record::State(state) => world.state = state,
                 Record::Site(site) => drop(world.sites.insert(site.name.clone(), site)),
                 Record::Size(size) => drop(world.sizes.insert(size.name.clone(), size)),
                 Record::Limit(key, limit) => drop(world.limits.insert(key, limit)),
+                Record::IdleRules(workspace, rules) => drop(world.idle_rules.insert(workspace, rules)),
+                Record::Budget(key, budget) => world.put_budget(key, *budget),
+                Record::ShareRules(workspace, rules) => world.teams.entry(workspace).or_default().rules = Some(rules),
+                Record::Share(workspace, person, share) => world.put_share(&workspace, &person, share),
                 Record::Instance(instance) => instances.push(*instance),
                 Record::Cluster(cluster) => clusters.push(*cluster),
                 Record::Node(node) => nodes.push(*node),
                 Record::Job(job) => jobs.push(*job),
+                Record::Array(array) => arrays.push(*array),
                 Record::Schedule(entry) => schedules.push(*entry),
                 Record::Unknown(found) => drop(world.unknown.insert((found.site.clone(), found.name.clone()), found)),
             }
@@ -98,13 +134,19 @@ impl World {
         clusters.into_iter().for_each(|cluster| world.insert_cluster(cluster));
         instances.into_iter().for_each(|instance| world.insert_instance(instance));
         nodes.into_iter().for_each(|node| world.insert_node(node));
+        // What a node has ahead of time is in the order in which it was handed over.
+        jobs.sort_by_key(|job| (job.ahead.is_some(), job.when.assigned, job.id));
         for job in jobs {
             for member in job.members.iter().filter(|member| member.state != MemberState::Off) {
                 let taken = job.takes();
-                world.edit_node(member.node, |_, on| on.add(job.id, taken));
+                world.edit_node(member.node, |_, on| match job.ahead {
+                    Some(_) => on.add_ahead(job.id),
+                    None => on.add(job.id, taken),
+                });
             }
             world.insert_job(job);
         }
+        arrays.into_iter().for_each(|array| world.insert_array(array));
         schedules.into_iter().for_each(|entry| world.put_schedule(entry));
         world.find_starved();
         world.wall_before = now.wall;

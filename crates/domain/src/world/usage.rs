@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::World;
-use crate::compute::node::{Holder, Node};
+use super::pool::Demand;
+use super::{Charge, LedgerKey, PoolKey, Running, Site, World};
+use crate::compute::job::Job;
+use crate::compute::node::{Holder, Node, NodePhase};
 use crate::compute::quota::{Held, LimitKey, QuotaHolder, Resource, Scope, Shortage, UseKey};
-use crate::compute::size::{Family, SiteName, Size};
-use crate::compute::{ClusterId, InstanceId, Resources};
+use crate::compute::size::{Family, SiteName, Size, Tier};
+use crate::compute::{ClusterId, InstanceId, NodeId, Resources};
 use crate::id::{UserId, WorkspaceId};
+use crate::time::Span;
 
 /// The holders that a shortage names.
 const NAMED_HOLDERS: usize = 5;
@@ -24,12 +27,21 @@ pub struct Usage {
 impl World {
     /// What is held of a quota.
     pub fn used(&self, key: &UseKey) -> u64 {
+        if key.resource.is_running() {
+            let people = self.people(&key.workspace).filter(|(id, _)| key.person.as_ref().is_none_or(|one| one == *id));
+            return people.map(|(_, person)| person.running.of(&key.resource)).sum();
+        }
         self.usage.get(key).map_or(0, |usage| usage.total)
     }
 
     /// All that is held.
     pub fn usage(&self) -> impl Iterator<Item = (&UseKey, &Usage)> {
         self.usage.iter()
+    }
+
+    /// All limits.
+    pub fn limits(&self) -> impl Iterator<Item = (&LimitKey, u64)> {
+        self.limits.iter().map(|(key, limit)| (key, *limit))
     }
 
     /// The limit that counts for that use; a person's own before everybody's.
@@ -53,6 +65,28 @@ impl World {
         total.minus(self.used_capacity.get(site).copied().unwrap_or_default())
     }
 
+    /// Where nodes are made.
+    pub fn sites(&self) -> impl Iterator<Item = &Site> {
+        self.sites.values()
+    }
+
+    /// What nodes take of a site.
+    pub fn used_capacity(&self, site: &SiteName) -> Resources {
+        self.used_capacity.get(site).copied().unwrap_or_default()
+    }
+
+    /// What a node has cost since its time was last charged, in billionths of the currency. The World knows only the time
+    /// of its last step: `later` is how long ago that was.
+    pub fn unsettled(&self, node: &Node, later: Span) -> u64 {
+        node.price.for_span(self.now.mono.since(node.settled).plus(later))
+    }
+
+    /// The same with who pays it.
+    pub fn unsettled_shares(&self, node: &Node, later: Span) -> Vec<(LedgerKey, Charge)> {
+        let millis = self.now.mono.since(node.settled).plus(later).as_millis();
+        self.charges(node, u64::try_from(millis).unwrap_or_default())
+    }
+
     pub(super) fn take_capacity(&mut self, site: &SiteName, shape: Resources) {
         let used = self.used_capacity.entry(site.clone()).or_default();
         *used = used.plus(shape);
@@ -61,6 +95,22 @@ impl World {
     pub(super) fn give_capacity(&mut self, site: &SiteName, shape: Resources) {
         if let Some(used) = self.used_capacity.get_mut(site) {
             *used = used.minus(shape);
+        }
+    }
+
+    /// Keeps up to date which nodes can be taken back on a site, and what comes back anyway.
+    pub(super) fn count_back(&mut self, id: NodeId, is_added: bool) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        if matches!(node.phase, NodePhase::Reclaiming { .. } | NodePhase::Releasing { .. }) {
+            let coming = self.coming_back.entry(node.site.clone()).or_default();
+            *coming = if is_added { coming.plus(node.shape) } else { coming.minus(node.shape) };
+        } else if node.tier == Tier::Preemptible {
+            let nodes = self.preemptible.entry(node.site.clone()).or_default();
+            if is_added {
+                nodes.insert(id)
+            } else {
+                nodes.remove(&id)
+            };
         }
     }
 
@@ -155,6 +205,67 @@ impl World {
         })
     }
 
+    /// The limit of running jobs that one more would break, with its numbers.
+    pub fn own_limit(&self, job: &Job) -> Option<Shortage> {
+        self.run_limits(&job.workspace, &job.owner, |resource, limit, used| {
+            let needed = Running::needed(&job.spec).of(resource);
+            (needed > 0 && used.saturating_add(needed) > limit).then(|| Shortage {
+                resource: resource.clone(),
+                is_personal: true,
+                needed,
+                used,
+                limit,
+                held_by: Vec::new(),
+            })
+        })
+    }
+
+    /// Looks at each limit of what somebody has running, with what they have.
+    pub(crate) fn run_limits<T>(
+        &self,
+        workspace: &WorkspaceId,
+        person: &UserId,
+        mut look: impl FnMut(&Resource, u64, u64) -> Option<T>,
+    ) -> Option<T> {
+        if self.limits.is_empty() {
+            return None;
+        }
+        let running = self.person(workspace, person).map(|person| person.running).unwrap_or_default();
+        Resource::RUNNING.into_iter().find_map(|resource| {
+            let key = UseKey { workspace: workspace.clone(), person: Some(person.clone()), resource };
+            look(&key.resource, self.limit(&key)?, running.of(&key.resource))
+        })
+    }
+
+    /// The nodes that waiting jobs need, as far as their owners may have so much running.
+    pub(crate) fn demand(&self, key: &PoolKey) -> u64 {
+        let Some(pool) = self.pools.get(key) else { return 0 };
+        let is_limited = self.limits.keys().any(|limit| limit.resource.is_running());
+        let (true, PoolKey::Cluster(id)) = (is_limited, key) else { return pool.demand.nodes() };
+        let Some(workspace) = self.clusters.get(id).map(|cluster| &cluster.workspace) else { return 0 };
+        let mut demand = Demand::default();
+        for person in pool.queue.people() {
+            let mut left: BTreeMap<Resource, u64> = BTreeMap::new();
+            let _: Option<()> = self.run_limits(workspace, person, |resource, limit, used| {
+                left.insert(resource.clone(), limit.saturating_sub(used));
+                None
+            });
+            if left.is_empty() {
+                pool.queue.wants_of(person).for_each(|wants| demand.add_all(wants, pool.shape));
+                continue;
+            }
+            for spec in pool.queue.jobs_of(person).filter_map(|id| self.spec_of(id)) {
+                let needed = Running::needed(spec);
+                if left.iter().any(|(resource, left)| needed.of(resource) > *left) {
+                    break;
+                }
+                left.iter_mut().for_each(|(resource, left)| *left -= needed.of(resource));
+                demand.add(spec, pool.shape, 1);
+            }
+        }
+        demand.nodes()
+    }
+
     /// A quota that would not suffice even if nothing else were held, and the most nodes that it allows.
     pub fn impossible(
         &self,
@@ -199,7 +310,8 @@ impl World {
         }
     }
 
-    fn holder_name(&self, holder: QuotaHolder) -> String {
+    /// What a holder is called.
+    pub fn holder_name(&self, holder: QuotaHolder) -> String {
         let name = match holder {
             QuotaHolder::Instance(id) => self.instances.get(&id).map(|instance| instance.name.to_string()),
             QuotaHolder::Cluster(id) => self.clusters.get(&id).map(|cluster| cluster.name.to_string()),

@@ -2,22 +2,25 @@
 //! the script says otherwise, and a timeline of all that happens, for people to read.
 #![allow(dead_code, reason = "each test file that includes this module uses a part of it")]
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use atelier_domain::compute::cluster::ScaleSettings;
 use atelier_domain::compute::idle::{IdlePolicy, Source};
-use atelier_domain::compute::job::{DEFAULT_GRACE, JobSpec, JobState, Priority, RetryCause, RetryPolicy, Target};
+use atelier_domain::compute::job::{DEFAULT_GRACE, Job, JobSpec, JobState, Priority, RetryCause, RetryPolicy, Target};
 use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::quota::{Resource, Scope};
-use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName};
+use atelier_domain::compute::script::{Script, ScriptRun, Scripts};
+use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName, Tier};
+use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
 use atelier_domain::reason::Reason;
-use atelier_domain::schedule::{Action, Cron, Timetable, Trigger, Zone};
+use atelier_domain::schedule::{Action, Cron, StopJobs, Timetable, Trigger, Zone};
 use atelier_domain::text::Problem;
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
-    About, Answer, Command, Effect, Exit, FoundNode, Input, NewInstance, Order, Outcome, Part, Place, PoolKey, Report,
+    About, Answer, Command, Effect, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Outcome, Part, PoolKey, Report,
     ScheduleTarget, World,
 };
 use atelier_domain::{UserId, WorkspaceId};
@@ -52,7 +55,7 @@ pub fn cores(count: u64) -> Resources {
 }
 
 pub fn scale(min: u32, max: u32, idle: Span) -> ScaleSettings {
-    ScaleSettings { min, max, idle }
+    ScaleSettings { min, max, idle, warm: 0 }
 }
 
 pub fn new_instance(name: &str, size_name: &str) -> NewInstance {
@@ -60,15 +63,37 @@ pub fn new_instance(name: &str, size_name: &str) -> NewInstance {
         name: compute(name),
         size: size(size_name),
         owner: UserId::new("ada"),
-        script: None,
+        owner_name: "Ada".into(),
+        scripts: Scripts::default(),
+        tags: Tags::default(),
         keeps_quota: false,
         idle: None,
         starts: true,
     }
 }
 
+/// A script that may take so long; its text is nobody's business here.
+pub fn script(limit: Span) -> Script {
+    Script { blob: "5c".repeat(32), arguments: String::new(), limit }
+}
+
+/// A startup script alone.
+pub fn startup(limit: Span) -> Scripts {
+    Scripts { creation: None, startup: Some(script(limit)) }
+}
+
 pub fn job(target: Target, shape: Resources) -> JobSpec {
-    JobSpec { target, shape, nodes: 1, priority: Priority::Medium, timeout: None, grace: DEFAULT_GRACE, retry: None }
+    JobSpec {
+        target,
+        shape,
+        nodes: 1,
+        priority: Priority::Medium,
+        timeout: None,
+        grace: DEFAULT_GRACE,
+        retry: None,
+        tier: Tier::Dedicated,
+        after: Vec::new(),
+    }
 }
 
 pub fn gang(cluster: ClusterId, shape: Resources, nodes: u32) -> JobSpec {
@@ -122,6 +147,8 @@ pub fn sizes() -> Vec<Size> {
 pub struct Reality {
     /// So many of the next launches fail.
     pub failing_launches: u32,
+    /// Scripts fail, the last of them.
+    pub failing_scripts: bool,
     /// Nobody ever answers.
     pub is_mute: bool,
     /// How long each job runs, and how it ends; a minute and 0 otherwise.
@@ -242,6 +269,7 @@ impl Stage {
         self.inputs.push((inputs, now));
         self.wake = outcome.wake.map(|at| at.0);
         self.wake_wall = outcome.wake_wall.map(|at| at.0);
+        assert!(outcome.wake_wall.is_none_or(|at| at > now.wall), "it would step for ever\n{}", self.text);
         if !self.reality.is_mute {
             outcome.effects.iter().for_each(|effect| self.act(effect));
         }
@@ -253,9 +281,11 @@ impl Stage {
         for effect in &outcome.effects {
             let Effect::StartJob { part, .. } = effect else { continue };
             let Some(job) = self.world.job(part.job) else { continue };
-            let first = self.world.pool(&PoolKey::of_job(job)).and_then(|pool| pool.queue.first().copied());
-            if let Some(first) = first.filter(|first| *first < Place::of(job)) {
-                self.overtaking.push((job.id, first.job));
+            let first = self.world.pool(&PoolKey::of_job(job)).and_then(|pool| pool.queue.first());
+            let place = |job: &Job| (Reverse(job.spec.priority), job.rank());
+            if let Some(first) = first.and_then(|first| self.world.job(first)).filter(|first| place(first) < place(job))
+            {
+                self.overtaking.push((job.id, first.id));
             }
         }
     }
@@ -272,13 +302,21 @@ impl Stage {
     }
 
     pub fn cluster(&mut self, name: &str, size_name: &str, scale: ScaleSettings) -> ClusterId {
-        let order = Order::CreateCluster { name: compute(name), size: size(size_name), scale };
+        let order = Order::CreateCluster {
+            name: compute(name),
+            size: size(size_name),
+            scale,
+            tier: Tier::Dedicated,
+            tags: Tags::default(),
+        };
         let Answer::Cluster(id) = self.must("Ada", order) else { panic!("a cluster") };
         id
     }
 
     pub fn instance(&mut self, new: NewInstance) -> InstanceId {
-        let Answer::Instance(id) = self.must("Ada", Order::CreateInstance(new)) else { panic!("an instance") };
+        let Answer::Instance(id) = self.must("Ada", Order::CreateInstance(Box::new(new))) else {
+            panic!("an instance")
+        };
         id
     }
 
@@ -295,7 +333,7 @@ impl Stage {
     }
 
     pub fn schedule(&mut self, target: ScheduleTarget, action: Action, cron: &str) -> ScheduleId {
-        let order = Order::AddSchedule { target, action, timetable: timetable(cron) };
+        let order = Order::AddSchedule { target, action, timetable: timetable(cron), jobs: StopJobs::Now };
         let Answer::Schedule(id) = self.must("Ada", order) else { panic!("a schedule") };
         id
     }
@@ -360,7 +398,8 @@ impl Stage {
                     self.later(100, Report::NodeDrained(node));
                 }
             }
-            Effect::Undrain { .. } | Effect::TerminateUnknown { .. } => {}
+            // Agents here start at once whatever they are given, so there is nothing to give back.
+            Effect::Undrain { .. } | Effect::TerminateUnknown { .. } | Effect::AskBack { .. } => {}
             // What is sent to a machine that does not exist is lost.
             Effect::StartJob { part, .. } | Effect::EndJob { part, .. }
                 if !self.reality.machines.contains(&part.node) => {}
@@ -386,8 +425,10 @@ impl Stage {
             Effect::SetUp { instance, generation, .. } => {
                 self.later(1_000, Report::SetUp { instance, generation, failure: None });
             }
-            Effect::RunScript { instance, generation, .. } => {
-                self.later(5_000, Report::ScriptDone { instance, generation, failure: None });
+            Effect::RunScript { instance, generation, scripts, .. } => {
+                let failure = self.reality.failing_scripts.then(|| "line 3: pip: command not found".into());
+                let creation_done = scripts.len() > 1;
+                self.later(5_000, Report::ScriptDone { instance, generation, creation_done, failure });
             }
             Effect::Resize { instance, generation, .. } => {
                 self.later(1_000, Report::Resized { instance, generation, failure: None });
@@ -525,6 +566,7 @@ pub fn say_about(about: About) -> String {
         About::Node(id) => id.to_string(),
         About::Job(id) => id.to_string(),
         About::Schedule(id) => id.to_string(),
+        About::Budget => "budget".into(),
     }
 }
 
@@ -536,6 +578,7 @@ fn say_answer(answer: &Answer) -> String {
         Answer::Instance(id) => id.to_string(),
         Answer::Cluster(id) => id.to_string(),
         Answer::Job(id) => id.to_string(),
+        Answer::Jobs { first, count } => format!("{count} jobs from {first} on"),
         Answer::Schedule(id) => id.to_string(),
     }
 }
@@ -567,6 +610,20 @@ fn say_scope(scope: &Scope) -> String {
     }
 }
 
+fn say_scripts(scripts: &Scripts) -> String {
+    let runs: Vec<String> = scripts.to_run(false).iter().map(say_run).collect();
+    if runs.is_empty() { String::new() } else { format!(", {}", runs.join(" and ")) }
+}
+
+fn say_run(run: &ScriptRun) -> String {
+    format!("{} script of at most {}", run.kind.key(), run.script.limit)
+}
+
+fn say_scale(ScaleSettings { min, max, idle, warm }: ScaleSettings) -> String {
+    let warm = if warm > 0 { format!(", {warm} kept ready") } else { String::new() };
+    format!("{min} to {max} nodes, idle {idle}{warm}")
+}
+
 pub fn say_order(order: &Order) -> String {
     match order {
         Order::PutSize(size) => format!("put the size {}", size.name),
@@ -574,44 +631,81 @@ pub fn say_order(order: &Order) -> String {
         Order::SetLimit { scope, resource, limit } => {
             format!("set {} for {}", say_limit(resource, *limit), say_scope(scope))
         }
+        Order::SetShare { person, weight } => format!("give {person} the weight {weight}"),
+        Order::SetHalfLife(span) => format!("let use count half after {span}"),
+        Order::SetQueuePolicy { cluster, policy } => {
+            let queue = cluster.map_or("serverless jobs".to_owned(), |cluster| cluster.to_string());
+            let backfill = if policy.backfill { " with backfill" } else { "" };
+            format!("serve {queue} by {}{backfill}", policy.order.key())
+        }
         Order::CreateInstance(new) => {
-            let script = new.script.map(|limit| format!(", script of at most {limit}")).unwrap_or_default();
+            let scripts = say_scripts(&new.scripts);
             let idle = new.idle.as_ref().map(|idle| format!(", stops after {} idle", idle.window)).unwrap_or_default();
             let starts = if new.starts { "" } else { ", stopped" };
-            format!("create the instance {} of the size {}{script}{idle}{starts}", new.name, new.size)
+            format!("create the instance {} of the size {}{scripts}{idle}{starts}", new.name, new.size)
         }
         Order::StartInstance(id) => format!("start {id}"),
+        Order::WakeInstance(id) => format!("open an application of {id}"),
+        Order::SetIdleRules(rules) => {
+            let must = if rules.is_required { ", required" } else { "" };
+            format!("allow idle times from {} to {}{must}", rules.min, rules.max)
+        }
+        Order::RebuildInstance(id) => format!("rebuild {id}"),
+        Order::TagInstance { instance, tags } => format!("tag {instance} with {} tags", tags.0.len()),
+        Order::SetScripts { instance, scripts } => format!("set the scripts of {instance}{}", say_scripts(scripts)),
+        Order::AcceptScripts { instance, revision } => format!("accept the scripts of {instance}, change {revision}"),
+        Order::PostponeStop { instance, until } => {
+            format!("keep {instance} until {} min after 08:00", (until.0 - MORNING) / 60_000)
+        }
+        Order::SkipStop { instance } => format!("leave the next stop of {instance} out"),
         Order::StopInstance(id) => format!("stop {id}"),
         Order::RestartInstance(id) => format!("restart {id}"),
         Order::ResizeInstance { instance, size } => format!("resize {instance} to {size}"),
         Order::DeleteInstance(id) => format!("delete {id}"),
         Order::ConfigureInstance { instance, .. } => format!("configure {instance}"),
         Order::ExtendInstance { instance, by } => format!("keep {instance} running for {by}"),
-        Order::CreateCluster { name, size, scale } => {
-            let ScaleSettings { min, max, idle } = scale;
-            format!("create the cluster {name} of the size {size}, {min} to {max} nodes, idle {idle}")
+        Order::TagCluster { cluster, tags } => format!("tag {cluster} with {} tags", tags.0.len()),
+        Order::CreateCluster { name, size, scale, tier, .. } => {
+            let tier = if *tier == Tier::Preemptible { ", preemptible" } else { "" };
+            format!("create the cluster {name} of the size {size}, {}{tier}", say_scale(*scale))
         }
-        Order::ScaleCluster { cluster, scale: ScaleSettings { min, max, idle } } => {
-            format!("scale {cluster} to {min} to {max} nodes, idle {idle}")
-        }
+        Order::ScaleCluster { cluster, scale } => format!("scale {cluster} to {}", say_scale(*scale)),
         Order::PauseCluster(id) => format!("pause {id}"),
         Order::ResumeCluster(id) => format!("resume {id}"),
         Order::DeleteCluster { cluster, ends_jobs } => {
             format!("delete {cluster}{}", if *ends_jobs { " and end its jobs" } else { "" })
         }
+        Order::SetBudget { of, budget } => format!("budget of {of:?}: {budget:?}"),
+        Order::ChangeArray { array, change } => format!("the array of {array}: {change:?}"),
+        Order::SubmitArray { spec, count } => format!("{count} times: {}", say_order(&Order::Submit(spec.clone()))),
         Order::Submit(spec) => {
             let nodes = if spec.nodes > 1 { format!(" on {} nodes", spec.nodes) } else { String::new() };
             let priority =
                 if spec.priority == Priority::Medium { "" } else { &format!(", priority {}", spec.priority.key()) };
-            format!("submit a job to {}: {}{nodes}{priority}", say_target(&spec.target), spec.shape)
+            let after: Vec<String> = spec.after.iter().map(|after| after.job.to_string()).collect();
+            let after = if after.is_empty() { String::new() } else { format!(", after {}", after.join(" and ")) };
+            format!("submit a job to {}: {}{nodes}{priority}{after}", say_target(&spec.target), spec.shape)
         }
+        Order::Hold { job, why } => format!("hold {job}: {why}"),
+        Order::Release(job) => format!("release {job}"),
+        Order::Move { job, to, over_all } => {
+            let to = match to {
+                MoveTo::Front => "to the front".to_owned(),
+                MoveTo::Back => "to the back".to_owned(),
+                MoveTo::Before(other) => format!("before {other}"),
+            };
+            format!("move {job} {to}{}", if *over_all { " of all" } else { "" })
+        }
+        Order::EvictJob(job) => format!("evict {job}"),
+        Order::EvictNode(node) => format!("evict {node}"),
         Order::Cancel(job) => format!("cancel {job}"),
         Order::Prioritise { job, priority } => format!("give {job} the priority {}", priority.key()),
-        Order::AddSchedule { target, action, timetable } => {
-            format!("schedule for {}: {}: {}", say_schedule_target(*target), action.phrase(), timetable.sentence())
+        Order::AddSchedule { target, action, timetable, jobs } => {
+            let (target, when) = (say_schedule_target(*target), timetable.sentence());
+            format!("schedule for {target}: {}: {when}{}", action.phrase(), jobs.phrase())
         }
-        Order::EditSchedule { schedule, action, timetable } => {
-            format!("change {schedule} to: {} {}", action.phrase(), timetable.sentence())
+        Order::EditSchedule { schedule, action, timetable, jobs } => {
+            format!("change {schedule} to: {} {}{}", action.phrase(), timetable.sentence(), jobs.phrase())
         }
         Order::EnableSchedule { schedule, is_enabled: true } => format!("enable {schedule}"),
         Order::EnableSchedule { schedule, .. } => format!("disable {schedule}"),
@@ -628,6 +722,7 @@ fn say_exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::OutOfMemory => "out of memory".into(),
+        Exit::TimedOut => "out of time".into(),
     }
 }
 
@@ -651,7 +746,9 @@ pub fn say_report(report: &Report) -> String {
         Report::Found { site, nodes, .. } => {
             format!("site {site} lists {}", nodes.iter().map(say_found).collect::<Vec<_>>().join(", "))
         }
+        Report::Absent { away } => format!("nobody could act for {away}"),
         Report::NodeUp(node) => format!("{node} is up"),
+        Report::JobGivenBack(part) => format!("{} is given back", say_part(*part)),
         Report::LaunchFailed { node, detail } => format!("{node} could not be made: {detail}"),
         Report::NodeSilent(node) => format!("{node} is silent"),
         Report::NodeDrained(node) => format!("{node} is drained"),
@@ -663,6 +760,7 @@ pub fn say_report(report: &Report) -> String {
         Report::JobOff { part, exit } => format!("{} off: {}", say_part(*part), say_exit(*exit)),
         Report::SetUp { instance, failure, .. } => format!("{instance} set up{}", failed(failure)),
         Report::ScriptDone { instance, failure, .. } => format!("{instance} script done{}", failed(failure)),
+        Report::Healthy { instance, .. } => format!("{instance}: all applications answer"),
         Report::Resized { instance, failure, .. } => format!("{instance} resized{}", failed(failure)),
         Report::Activity { instance, active, stretch } => {
             let active: Vec<&str> = active.iter().map(|source: &Source| source.label()).collect();
@@ -686,14 +784,20 @@ pub fn say_effect(effect: &Effect) -> String {
         Effect::Undrain { node } => format!("undrain {node}"),
         Effect::Terminate { node, .. } => format!("terminate {node}"),
         Effect::TerminateUnknown { name, .. } => format!("terminate the unknown {name}"),
-        Effect::StartJob { part, rank, nodes } if nodes.len() > 1 => {
+        Effect::StartJob { part, rank, nodes, .. } if nodes.len() > 1 => {
             format!("start {} (rank {rank} of {})", say_part(*part), nodes.len())
         }
         Effect::StartJob { part, .. } => format!("start {}", say_part(*part)),
-        Effect::EndJob { part, grace } => format!("end {} within {grace}", say_part(*part)),
-        Effect::SetUp { instance, node, .. } => format!("set up {instance} on {node}"),
-        Effect::RunScript { instance, node, limit, .. } => {
-            format!("run the script of {instance} on {node} for {limit}")
+        Effect::AskBack { part } => format!("ask {} back", say_part(*part)),
+        Effect::EndJob { part, grace, is_preempted } => {
+            let why = if *is_preempted { ", its node is taken back" } else { "" };
+            format!("end {} within {grace}{why}", say_part(*part))
+        }
+        Effect::SetUp { instance, node, layer, .. } => format!("set up {instance} on {node}, layer {layer}"),
+        Effect::RunScript { instance, node, scripts, is_trusted, limit, .. } => {
+            let kinds: Vec<&str> = scripts.iter().map(|run| run.kind.key()).collect();
+            let trust = if *is_trusted { "" } else { ", without the owner’s home" };
+            format!("run {} of {instance} on {node} for {limit}{trust}", kinds.join(" and "))
         }
         Effect::Resize { instance, size, .. } => format!("resize {instance} to {size}"),
     }

@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_domain::compute::size::SiteName;
-use atelier_domain::compute::{InstanceId, JobId, NodeId};
+use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::world::{Effect, Exit, FoundNode, Part, Report};
 
 use crate::dice::Dice;
+
+/// How a part ended that was given back without having begun.
+const GIVEN_BACK: Exit = Exit::Code(-1);
 
 /// How bad things are.
 #[derive(Clone, Copy)]
@@ -49,7 +52,10 @@ enum Machine {
 #[derive(Clone, Debug)]
 struct RealNode {
     machine: Machine,
-    running: BTreeSet<Part>,
+    shape: Resources,
+    running: BTreeMap<Part, Resources>,
+    /// Parts that have no room yet, in the order in which they came.
+    waiting: Vec<(Part, Resources)>,
     /// Parts that were here, with how they ended: an agent never starts one twice.
     over: BTreeMap<Part, Exit>,
     /// An agent's reports arrive in order.
@@ -173,6 +179,7 @@ impl Reality {
                 if let Some(node) = self.nodes.get_mut(&id) {
                     node.machine = Machine::Gone;
                     node.running.clear();
+                    node.waiting.clear();
                 }
                 self.say(dice, None, Report::NodeGone(id));
             }
@@ -180,6 +187,7 @@ impl Reality {
                 if let Some(node) = self.nodes.get_mut(&id).filter(|node| node.machine != Machine::Gone) {
                     node.machine = Machine::Gone;
                     node.running.clear();
+                    node.waiting.clear();
                     self.at(self.now + 30_000, Event::StillSilent(id));
                 }
             }
@@ -199,8 +207,12 @@ impl Reality {
                     // It hands over everything that it could not say.
                     let (running, over) = (node.running.clone(), node.over.clone());
                     self.say(dice, Some(id), Report::NodeUp(id));
-                    running.into_iter().for_each(|part| self.say(dice, Some(id), Report::JobStarted(part)));
-                    over.into_iter().for_each(|(part, exit)| self.say(dice, Some(id), Report::JobOff { part, exit }));
+                    running.into_keys().for_each(|part| self.say(dice, Some(id), Report::JobStarted(part)));
+                    over.into_iter().for_each(|(part, exit)| {
+                        let word =
+                            if exit == GIVEN_BACK { Report::JobGivenBack(part) } else { Report::JobOff { part, exit } };
+                        self.say(dice, Some(id), word);
+                    });
                 }
             }
             Event::StillSilent(id) => {
@@ -217,7 +229,8 @@ impl Reality {
             Event::PartEnds(part, code) => self.part_over(dice, part, Exit::Code(code)),
             Event::Killed(part) => self.part_over(dice, part, Exit::Code(137)),
             Event::Drained(id) => {
-                if self.nodes.get(&id).is_some_and(|node| node.machine == Machine::Up && node.running.is_empty()) {
+                let is_empty = |node: &RealNode| node.running.is_empty() && node.waiting.is_empty();
+                if self.nodes.get(&id).is_some_and(|node| node.machine == Machine::Up && is_empty(node)) {
                     self.say(dice, Some(id), Report::NodeDrained(id));
                 }
             }
@@ -225,12 +238,17 @@ impl Reality {
                 if self.is_up(node) {
                     let failure = fails.then(|| "disk full".into());
                     self.say(dice, Some(node), Report::SetUp { instance, generation, failure });
+                    self.say(dice, Some(node), Report::Healthy { instance, generation });
                 }
             }
             Event::Script(instance, generation, node, fails) => {
                 if self.is_up(node) {
                     let failure = fails.then(|| "line 3: no such file".into());
-                    self.say(dice, Some(node), Report::ScriptDone { instance, generation, failure });
+                    let creation_done = dice.percent(50);
+                    self.say(dice, Some(node), Report::ScriptDone { instance, generation, creation_done, failure });
+                    if !fails {
+                        self.say(dice, Some(node), Report::Healthy { instance, generation });
+                    }
                 }
             }
             Event::Resized(instance, generation, fails) => {
@@ -247,7 +265,7 @@ impl Reality {
 
     fn part_over(&mut self, dice: &mut Dice, part: Part, exit: Exit) {
         let Some(node) = self.nodes.get_mut(&part.node) else { return };
-        if node.machine == Machine::Gone || !node.running.remove(&part) {
+        if node.machine == Machine::Gone || node.running.remove(&part).is_none() {
             return;
         }
         node.over.insert(part, exit);
@@ -255,6 +273,34 @@ impl Reality {
             self.say(dice, Some(part.node), Report::JobExited { part, exit });
             self.say(dice, Some(part.node), Report::JobOff { part, exit });
         }
+        self.begin_waiting(dice, part.node);
+    }
+
+    /// What has room now begins, whether or not anybody hears of it.
+    fn begin_waiting(&mut self, dice: &mut Dice, id: NodeId) {
+        while let Some(node) = self.nodes.get_mut(&id) {
+            let used = node.running.values().fold(Resources::NONE, |sum, shape| sum.plus(*shape));
+            match node.waiting.first().copied() {
+                Some((part, shape)) if shape.fits(node.shape.minus(used)) => {
+                    node.waiting.remove(0);
+                    self.begin(dice, part, shape);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn begin(&mut self, dice: &mut Dice, part: Part, shape: Resources) {
+        if let Some(other) = self.parts_of(part.job).into_iter().find(|other| other.attempt != part.attempt) {
+            self.wrong.push(format!("{part:?} starts while {other:?} runs"));
+        }
+        let (millis, code) = self.durations.get(&part.job).copied().unwrap_or((1_000, 0));
+        let Some(node) = self.nodes.get_mut(&part.node) else { return };
+        node.running.insert(part, shape);
+        if node.machine == Machine::Up {
+            self.say(dice, Some(part.node), Report::JobStarted(part));
+        }
+        self.at(self.now + millis, Event::PartEnds(part, code));
     }
 
     /// Drivers and agents do what they are told, more or less.
@@ -267,13 +313,15 @@ impl Reality {
             }
             let soon = self.now + dice.between(1, self.faults.slowest);
             match effect.clone() {
-                Effect::Launch { node, .. } => {
+                Effect::Launch { node, shape, .. } => {
                     if self.nodes.contains_key(&node) || dice.percent(self.faults.lost_launch) {
                         continue;
                     }
                     let fresh = RealNode {
                         machine: Machine::Booting,
-                        running: BTreeSet::new(),
+                        shape,
+                        running: BTreeMap::new(),
+                        waiting: Vec::new(),
                         over: BTreeMap::new(),
                         last_word: 0,
                     };
@@ -293,7 +341,9 @@ impl Reality {
                     // A launch that comes after this must not make it again.
                     self.nodes.entry(node).or_insert(RealNode {
                         machine: Machine::Gone,
-                        running: BTreeSet::new(),
+                        shape: Resources::NONE,
+                        running: BTreeMap::new(),
+                        waiting: Vec::new(),
                         over: BTreeMap::new(),
                         last_word: 0,
                     });
@@ -301,9 +351,10 @@ impl Reality {
                 }
                 Effect::TerminateUnknown { .. } | Effect::Undrain { .. } => {}
                 Effect::Drain { node } => self.at(soon, Event::Drained(node)),
-                Effect::StartJob { part, .. } => self.start_part(dice, part),
-                Effect::EndJob { part, grace } => self.end_part(dice, part, grace.as_millis().unsigned_abs()),
-                Effect::SetUp { instance, node, generation } => {
+                Effect::StartJob { part, shape, .. } => self.start_part(dice, part, shape),
+                Effect::AskBack { part } => self.give_back(dice, part),
+                Effect::EndJob { part, grace, .. } => self.end_part(dice, part, grace.as_millis().unsigned_abs()),
+                Effect::SetUp { instance, node, generation, .. } => {
                     let fails = dice.percent(self.faults.setup_fails);
                     self.at(soon + 1_000, Event::SetUp(instance, generation, node, fails));
                 }
@@ -319,17 +370,19 @@ impl Reality {
         }
     }
 
-    fn start_part(&mut self, dice: &mut Dice, part: Part) {
+    fn start_part(&mut self, dice: &mut Dice, part: Part, shape: Resources) {
         let refuses = dice.percent(self.faults.start_refused);
-        let elsewhere = self.parts_of(part.job).into_iter().find(|other| other.attempt != part.attempt);
-        let (millis, code) = self.durations.get(&part.job).copied().unwrap_or((1_000, 0));
         let Some(node) = self.nodes.get_mut(&part.node).filter(|node| node.machine == Machine::Up) else { return };
         if let Some(exit) = node.over.get(&part).copied() {
-            self.say(dice, Some(part.node), Report::JobOff { part, exit });
+            let word = if exit == GIVEN_BACK { Report::JobGivenBack(part) } else { Report::JobOff { part, exit } };
+            self.say(dice, Some(part.node), word);
             return;
         }
-        if node.running.contains(&part) {
+        if node.running.contains_key(&part) {
             self.say(dice, Some(part.node), Report::JobStarted(part));
+            return;
+        }
+        if node.waiting.iter().any(|(waiting, _)| *waiting == part) {
             return;
         }
         if refuses {
@@ -337,32 +390,40 @@ impl Reality {
             self.say(dice, Some(part.node), Report::JobRefused { part, detail: "no such command".into() });
             return;
         }
-        if let Some(other) = elsewhere {
-            self.wrong.push(format!("{part:?} starts while {other:?} runs"));
+        node.waiting.push((part, shape));
+        self.begin_waiting(dice, part.node);
+    }
+
+    /// A part that has not begun is given back and never begins here.
+    fn give_back(&mut self, dice: &mut Dice, part: Part) {
+        let Some(node) = self.nodes.get_mut(&part.node).filter(|node| node.machine == Machine::Up) else { return };
+        if node.running.contains_key(&part) || node.over.get(&part).is_some_and(|exit| *exit != GIVEN_BACK) {
+            return;
         }
-        if let Some(node) = self.nodes.get_mut(&part.node) {
-            node.running.insert(part);
-        }
-        self.say(dice, Some(part.node), Report::JobStarted(part));
-        self.at(self.now + millis, Event::PartEnds(part, code));
+        node.waiting.retain(|(waiting, _)| *waiting != part);
+        node.over.insert(part, GIVEN_BACK);
+        self.say(dice, Some(part.node), Report::JobGivenBack(part));
+        self.begin_waiting(dice, part.node);
     }
 
     fn end_part(&mut self, dice: &mut Dice, part: Part, grace: u64) {
         let Some(node) = self.nodes.get_mut(&part.node).filter(|node| node.machine == Machine::Up) else { return };
-        if node.running.contains(&part) {
+        if node.running.contains_key(&part) {
             let at = self.now + dice.between(1, grace.max(2));
             self.at(at, Event::Killed(part));
         } else {
             // Never started, or over: it will not start any more, and that is said.
+            node.waiting.retain(|(waiting, _)| *waiting != part);
             let exit = *node.over.entry(part).or_insert(Exit::Code(143));
             self.say(dice, Some(part.node), Report::JobOff { part, exit });
+            self.begin_waiting(dice, part.node);
         }
     }
 
     /// All processes of a job that are alive, heard of or not.
     pub fn parts_of(&self, job: JobId) -> Vec<Part> {
         let alive = self.nodes.values().filter(|node| node.machine != Machine::Gone);
-        alive.flat_map(|node| node.running.iter().copied()).filter(|part| part.job == job).collect()
+        alive.flat_map(|node| node.running.keys().copied()).filter(|part| part.job == job).collect()
     }
 
     /// Machines that exist.

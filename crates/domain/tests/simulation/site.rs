@@ -2,18 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use atelier_domain::compute::budget::{BudgetAction, BudgetOf, NewBudget};
 use atelier_domain::compute::cluster::ScaleSettings;
-use atelier_domain::compute::idle::{IdlePolicy, Source};
-use atelier_domain::compute::job::{JobSpec, Priority, RetryCause, RetryPolicy, Target, Verdict};
+use atelier_domain::compute::idle::{IdlePolicy, IdleRules, Source};
+use atelier_domain::compute::job::{After, AfterWhat, JobSpec, Priority, RetryCause, RetryPolicy, Target, Verdict};
 use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::quota::{Resource, Scope};
-use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName};
+use atelier_domain::compute::script::{Script, Scripts};
+use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
+use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName, Tier};
+use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
 use atelier_domain::reason::Kind;
-use atelier_domain::schedule::{Action, Cron, Timetable, Trigger};
+use atelier_domain::schedule::{Action, Cron, StopJobs, Timetable, Trigger};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
-    Answer, Command, Input, NewInstance, Order, Outcome, PoolKey, Report, ScheduleTarget, World,
+    Answer, ArrayChange, Command, Input, MoveTo, NewInstance, Order, Outcome, PoolKey, Report, ScheduleTarget, World,
 };
 use atelier_domain::{UserId, WorkspaceId};
 
@@ -91,7 +95,7 @@ impl Site {
         };
         let kills = !seed.is_multiple_of(4);
         Self {
-            world: World::default(),
+            world: lazy(World::default()),
             reality: Reality::new(faults),
             dice,
             now: 1,
@@ -130,7 +134,7 @@ impl Site {
             // Killed before the commit: nothing of it happened; agents and callers say it again.
             let records = self.world.records();
             let _ = self.world.step(&inputs, now);
-            self.world = World::load(records, now);
+            self.world = lazy(World::load(records, now));
             self.again = inputs;
             let wanted = self.world.wanted();
             self.reality.act(&mut self.dice, &wanted);
@@ -144,14 +148,19 @@ impl Site {
         self.note(&inputs, &outcome);
         let effects = if self.kills && self.dice.percent(2) {
             // Killed after it: the effects were never told, but follow from the records.
-            self.world = World::load(self.world.records(), now);
+            self.world = lazy(World::load(self.world.records(), now));
             self.wake = Some(self.now + 1);
             if self.is_verbose {
                 println!("{:>9} --- killed after the commit", self.now);
             }
             self.world.wanted()
         } else {
-            self.wake = outcome.wake.map(|at| at.0);
+            // The wall clock may be off; what it wakes for is then early or late, which changes nothing.
+            let wall = outcome.wake_wall.map(|at| (at.0 - MORNING - self.skew).max(self.now as i64 + 1).unsigned_abs());
+            self.wake = [outcome.wake.map(|at| at.0), wall].into_iter().flatten().min();
+            if outcome.wake_wall.is_some_and(|at| at <= now.wall) {
+                self.wrong.push(format!("at {}: it would step for ever", self.now));
+            }
             outcome.effects
         };
         self.reality.act(&mut self.dice, &effects);
@@ -184,22 +193,68 @@ impl Site {
             }
         }
         for (reply, input) in outcome.replies.iter().zip(inputs) {
-            if let (Some(Ok(Answer::Job(job))), Input::Command(_)) = (reply, input) {
-                if !self.submitted.insert(*job) {
+            let made = match (reply, input) {
+                (Some(Ok(Answer::Job(job))), Input::Command(_)) => job.0..job.0 + 1,
+                (Some(Ok(Answer::Jobs { first, count })), Input::Command(_)) => first.0..first.0 + u64::from(*count),
+                _ => continue,
+            };
+            for job in made.map(JobId) {
+                if !self.submitted.insert(job) {
                     self.wrong.push(format!("{job} was made twice"));
                 }
-                let millis = if self.dice.percent(90) { self.dice.between(10, 600_000) } else { 4_000_000 };
+                let millis = match self.dice.between(0, 99) {
+                    0..=29 => self.dice.between(1, 200),
+                    30..=89 => self.dice.between(10, 600_000),
+                    _ => 4_000_000,
+                };
                 let code = if self.dice.percent(85) { 0 } else { self.dice.between(1, 3) as i32 };
-                self.reality.job_will_run(*job, millis, code);
+                self.reality.job_will_run(job, millis, code);
             }
         }
         for ended in &outcome.ended {
+            for after in &ended.job.spec.after {
+                let is_wrong = match (&ended.verdict, self.ended.get(&after.job)) {
+                    (Verdict::Cancelled { .. } | Verdict::ComputeGone { .. }, _) => false,
+                    (Verdict::DependencyFailed { job, .. }, how) => {
+                        let wanted = |after: &After| after.job == *job && after.needs == AfterWhat::Success;
+                        *job == after.job && how == Some(&Verdict::Succeeded)
+                            || !ended.job.spec.after.iter().any(wanted)
+                    }
+                    (_, None) => true,
+                    (_, Some(how)) => after.needs == AfterWhat::Success && *how != Verdict::Succeeded,
+                };
+                if is_wrong {
+                    self.wrong.push(format!("{} is over ({:?}) in spite of {after:?}", ended.job.id, ended.verdict));
+                }
+            }
             if self.ended.insert(ended.job.id, ended.verdict.clone()).is_some() {
                 self.wrong.push(format!("{} ended twice", ended.job.id));
+            }
+            let is_lost = matches!(ended.verdict, Verdict::Preempted { .. });
+            let goes_on = match &ended.job.spec.target {
+                Target::Cluster(id) => self
+                    .world
+                    .cluster(*id)
+                    .is_some_and(|cluster| cluster.is_active() && ended.job.spec.nodes <= cluster.scale.max),
+                Target::Serverless(_) => true,
+                Target::Instance(_) => false,
+            };
+            if is_lost && goes_on {
+                self.wrong.push(format!("{} was taken its node and not tried again", ended.job.id));
             }
             let alive = self.reality.parts_of(ended.job.id);
             if !alive.is_empty() {
                 self.wrong.push(format!("{} is over ({:?}) and {alive:?} still run", ended.job.id, ended.verdict));
+            }
+        }
+        for rest in &outcome.ended_rests {
+            for job in (0..rest.count).map(|ahead| rest.first.ahead_in_array(ahead).id) {
+                if self.ended.insert(job, rest.verdict.clone()).is_some() {
+                    self.wrong.push(format!("{job} ended twice"));
+                }
+                if !self.reality.parts_of(job).is_empty() {
+                    self.wrong.push(format!("{job} was never made and runs"));
+                }
             }
         }
         self.charged += outcome.ledger.values().map(|charge| charge.millis).sum::<u64>();
@@ -260,7 +315,11 @@ impl Site {
     // ---- people -----------------------------------------------------------------------------------------------------
 
     fn order(&mut self, order: Order) {
-        let user = if self.dice.percent(50) { "ada" } else { "bo" };
+        let user = *self.dice.pick(&["ada", "ada", "bo", "cleo"]).unwrap_or(&"ada");
+        self.order_of(user, order);
+    }
+
+    fn order_of(&mut self, user: &str, order: Order) {
         self.step(vec![Input::Command(Command {
             workspace: WorkspaceId::new("w"),
             user: Some(UserId::new(user)),
@@ -285,6 +344,12 @@ impl Site {
                 shape,
                 price: Price(360_000),
             }));
+        }
+        for person in ["ada", "bo"] {
+            if self.dice.percent(50) {
+                let weight = self.dice.between(1, 1_000) as i64;
+                self.order(Order::SetShare { person: UserId::new(person), weight });
+            }
         }
         if self.dice.percent(50) {
             let family = name(Family::parse("general"));
@@ -323,41 +388,49 @@ impl Site {
     fn wish(&mut self) {
         let clusters: Vec<ClusterId> = self.world.clusters().map(|cluster| cluster.id).collect();
         let instances: Vec<InstanceId> = self.world.instances().map(|instance| instance.id).collect();
-        let jobs: Vec<JobId> = self.world.jobs().map(|job| job.id).collect();
+        let jobs = self.alive();
         let (cluster, instance, job) = (self.some(clusters), self.some(instances), self.some(jobs));
         let number = self.dice.between(0, 999);
         let compute = name(ComputeName::parse(&format!("compute-{number}")));
         match (self.dice.between(0, 99), cluster, instance, job) {
             (0..=9, ..) => {
-                let (size, scale) = (self.some_size(), self.scale());
-                self.order(Order::CreateCluster { name: compute, size, scale });
+                let (size, scale, tier) = (self.some_size(), self.scale(), self.tier());
+                self.order(Order::CreateCluster { name: compute, size, scale, tier, tags: Tags::default() });
             }
             (10..=17, ..) => {
                 let new = self.new_instance(compute);
-                self.order(Order::CreateInstance(new));
+                self.order(Order::CreateInstance(Box::new(new)));
             }
-            (18..=60, ..) => {
+            (18..=21, _, Some(instance), _) => self.evening(instance),
+            (22..=60, ..) => {
                 let burst = if self.dice.percent(20) { self.dice.between(2, 12) } else { 1 };
                 for _ in 0..burst {
                     let spec = self.job(cluster, instance);
-                    self.order(Order::Submit(spec));
+                    let order = if self.dice.percent(5) {
+                        Order::SubmitArray { spec, count: self.dice.between(1, 20) as u32 }
+                    } else {
+                        Order::Submit(spec)
+                    };
+                    self.order(order);
                 }
             }
             (61..=68, _, _, Some(job)) => self.order(Order::Cancel(job)),
-            (69..=70, _, _, Some(job)) => self.order(Order::Prioritise { job, priority: Priority::High }),
+            (69, _, _, Some(job)) => self.turn(job),
+            (70, _, _, Some(job)) => self.order(Order::Prioritise { job, priority: Priority::High }),
             (71..=75, Some(cluster), ..) => {
                 let scale = self.scale();
                 self.order(Order::ScaleCluster { cluster, scale });
             }
-            (76..=77, Some(cluster), ..) => self.order(Order::PauseCluster(cluster)),
+            (76, Some(cluster), ..) => self.order(Order::PauseCluster(cluster)),
+            (77, ..) => self.share(cluster),
             (78..=79, Some(cluster), ..) => self.order(Order::ResumeCluster(cluster)),
             (80..=81, Some(cluster), ..) => {
                 let ends_jobs = self.dice.percent(50);
                 self.order(Order::DeleteCluster { cluster, ends_jobs });
             }
             (82..=84, _, Some(instance), _) => self.order(Order::StopInstance(instance)),
-            (85..=86, _, Some(instance), _) => self.order(Order::StartInstance(instance)),
-            (87, _, Some(instance), _) => self.order(Order::RestartInstance(instance)),
+            (85, _, Some(instance), _) => self.order(Order::StartInstance(instance)),
+            (86..=87, _, Some(instance), _) => self.again(instance),
             (88, _, Some(instance), _) => {
                 let size = self.some_size();
                 self.order(Order::ResizeInstance { instance, size });
@@ -401,10 +474,81 @@ impl Site {
         }
     }
 
+    /// Somebody changes who is meant to have how much, or how a queue is served.
+    fn share(&mut self, cluster: Option<ClusterId>) {
+        let order = match self.dice.between(0, 7) {
+            6 | 7 => {
+                let of = if self.dice.percent(50) { BudgetOf::Workspace } else { BudgetOf::Person(UserId::new("ada")) };
+                let action = self.dice.pick(&BudgetAction::ALL).copied().unwrap_or_default();
+                let zone = name(atelier_domain::schedule::Zone::parse("Europe/Berlin"));
+                let amount = self.dice.between(0, 20) as i64 * 100_000_000;
+                let new = NewBudget { amount, action, zone, currency: "EUR".into(), spent: 0 };
+                Order::SetBudget { of, budget: (!self.dice.percent(20)).then(|| Box::new(new)) }
+            }
+            4 | 5 => {
+                let resource = self.dice.pick(&Resource::RUNNING).cloned().unwrap_or(Resource::RunningJobs);
+                let unit = if resource == Resource::RunningCores { 2_000 } else { 2 };
+                let limit = Some(self.dice.between(1, 5) * unit);
+                Order::SetLimit { scope: Scope::Everybody, resource, limit }
+            }
+            0 => Order::SetShare { person: UserId::new("ada"), weight: self.dice.between(1, 1_000) as i64 },
+            1 => Order::SetHalfLife(Span::hours(self.dice.between(1, 200) as u32)),
+            _ => {
+                let order = if self.dice.percent(50) { QueueOrder::Fifo } else { QueueOrder::FairShare };
+                let policy = QueuePolicy { order, backfill: self.dice.percent(50) };
+                Order::SetQueuePolicy { cluster: cluster.filter(|_| self.dice.percent(80)), policy }
+            }
+        };
+        self.order(order);
+    }
+
+    /// Jobs run on an instance while its stop comes near, and people do something about it, or nothing.
+    fn evening(&mut self, instance: InstanceId) {
+        self.order(Order::StartInstance(instance));
+        self.pass(self.now + 60_000);
+        self.schedule(ScheduleTarget::Instance(instance), Action::Stop);
+        let Some(owner) = self.world.instance(instance).map(|instance| instance.owner.to_string()) else { return };
+        for _ in 0..self.dice.between(0, 3) {
+            let spec = JobSpec { target: Target::Instance(instance), nodes: 1, ..self.job(None, None) };
+            self.order_of(&owner, Order::Submit(spec));
+        }
+        for _ in 0..self.dice.between(1, 4) {
+            let pause = self.dice.between(1, 600_000);
+            self.pass(self.now + pause);
+            let until = self.clocks().wall.plus(Span::minutes(self.dice.between(1, 90) as u32));
+            let order = match self.dice.between(0, 5) {
+                0 | 1 => Order::PostponeStop { instance, until },
+                2 => Order::SkipStop { instance },
+                3 => Order::StartInstance(instance),
+                4 => Order::RestartInstance(instance),
+                _ => Order::Resume,
+            };
+            self.order(order);
+        }
+    }
+
+    /// What people do to an instance beside starting and stopping it.
+    fn again(&mut self, instance: InstanceId) {
+        let until = self.clocks().wall.plus(Span::minutes(self.dice.between(1, 90) as u32));
+        let scripts = self.scripts();
+        let rules = IdleRules { is_required: self.dice.percent(50), ..IdleRules::default() };
+        let order = match self.dice.between(0, 7) {
+            0 | 1 => Order::RestartInstance(instance),
+            2 | 3 => Order::RebuildInstance(instance),
+            4 => Order::PostponeStop { instance, until },
+            5 => Order::SkipStop { instance },
+            6 if self.dice.percent(50) => Order::AcceptScripts { instance, revision: self.dice.between(1, 2) as u32 },
+            6 => Order::SetScripts { instance, scripts },
+            _ => Order::SetIdleRules(rules),
+        };
+        self.order(order);
+    }
+
     fn scale(&mut self) -> ScaleSettings {
         let max = self.dice.between(0, 5) as u32;
         let min = if self.dice.percent(70) { 0 } else { self.dice.between(0, u64::from(max)) as u32 };
-        ScaleSettings { min, max, idle: Span::seconds(self.dice.between(0, 300) as u32) }
+        let warm = if self.dice.percent(80) { 0 } else { self.dice.between(0, u64::from(max)) as u32 };
+        ScaleSettings { min, max, idle: Span::seconds(self.dice.between(0, 300) as u32), warm }
     }
 
     fn new_instance(&mut self, compute: ComputeName) -> NewInstance {
@@ -412,11 +556,22 @@ impl Site {
             name: compute,
             size: self.some_size(),
             owner: UserId::new(if self.dice.percent(50) { "ada" } else { "bo" }),
-            script: self.dice.percent(30).then_some(Span::minutes(2)),
+            owner_name: "somebody".into(),
+            scripts: self.scripts(),
+            tags: Tags::default(),
             keeps_quota: self.dice.percent(50),
             idle: self.dice.percent(40).then(|| IdlePolicy::after(Span::minutes(15))),
             starts: self.dice.percent(80),
         }
+    }
+
+    fn scripts(&mut self) -> Scripts {
+        let limit = Span::minutes(2);
+        let mut some = |number: u32| {
+            let blob = format!("{number:064x}");
+            self.dice.percent(20).then(|| Script { blob, arguments: String::new(), limit })
+        };
+        Scripts { creation: some(1), startup: some(2) }
     }
 
     fn job(&mut self, cluster: Option<ClusterId>, instance: Option<InstanceId>) -> JobSpec {
@@ -441,15 +596,83 @@ impl Site {
             timeout: self.dice.percent(30).then(|| Span::seconds(600)),
             grace: Span::seconds(self.dice.between(0, 30) as u32),
             retry,
+            tier: self.tier(),
+            after: self.after(),
         }
+    }
+
+    fn tier(&mut self) -> Tier {
+        if self.dice.percent(30) { Tier::Preemptible } else { Tier::Dedicated }
+    }
+
+    /// Jobs that another one waits for; now and then one that nobody knows.
+    fn after(&mut self) -> Vec<After> {
+        if self.dice.percent(85) {
+            return Vec::new();
+        }
+        let jobs = self.alive();
+        let count = self.dice.between(1, 3);
+        let some = (0..count).filter_map(|_| {
+            let job = self.dice.pick(&jobs).copied()?;
+            let needs = if self.dice.percent(50) { AfterWhat::Success } else { AfterWhat::Any };
+            let job = if self.dice.percent(5) { JobId(job.0 + 1_000) } else { job };
+            Some(After { job, needs, ended: None })
+        });
+        some.collect()
+    }
+
+    /// All jobs that are not over, those that are not made yet among them.
+    fn alive(&self) -> Vec<JobId> {
+        let made = self.world.jobs().map(|job| job.id);
+        let rests = self.world.arrays().flat_map(|array| {
+            array.rest.iter().flat_map(|stretch| (stretch.from..stretch.from + stretch.count).map(|at| array.id(at)))
+        });
+        made.chain(rests).collect()
+    }
+
+    /// Somebody holds a job, lets it go, or moves it.
+    fn turn(&mut self, job: JobId) {
+        let jobs = self.alive();
+        let other = self.some(jobs).unwrap_or(job);
+        let over_all = self.dice.percent(50);
+        let nodes: Vec<NodeId> = self.world.nodes().map(|node| node.id).collect();
+        let node = self.some(nodes).unwrap_or(NodeId(1));
+        let array = self.world.array_of(job).map(|array| array.first);
+        if let Some(array) = array.filter(|_| self.dice.percent(60)) {
+            let change = match self.dice.between(0, 5) {
+                0 => ArrayChange::Cancel,
+                1 => ArrayChange::Hold { why: "not now".into() },
+                2 => ArrayChange::Release,
+                3 => ArrayChange::Prioritise(Priority::High),
+                4 => ArrayChange::Move { to: MoveTo::Before(other), over_all },
+                _ => ArrayChange::Move { to: MoveTo::Front, over_all },
+            };
+            return self.order(Order::ChangeArray { array, change });
+        }
+        let order = match self.dice.between(0, 8) {
+            6 | 7 => Order::EvictJob(job),
+            8 => Order::EvictNode(node),
+            0 | 1 => Order::Hold { job, why: "not now".into() },
+            2 => Order::Release(job),
+            3 => Order::Move { job, to: MoveTo::Front, over_all },
+            4 => Order::Move { job, to: MoveTo::Back, over_all },
+            _ => Order::Move { job, to: MoveTo::Before(other), over_all },
+        };
+        self.order(order);
     }
 
     fn schedule(&mut self, target: ScheduleTarget, action: Action) {
         let zone = *self.dice.pick(&["UTC", "Europe/Berlin", "America/New_York"]).unwrap_or(&"UTC");
-        let cron = Cron::parse("*/7 * * * *").unwrap_or_else(|problem| panic!("{}", problem.message));
+        let cron = Cron::parse(self.dice.pick(&["*/7 * * * *", "*/50 * * * *"]).unwrap_or(&"*/7 * * * *"))
+            .unwrap_or_else(|problem| panic!("{}", problem.message));
         let zone = name(atelier_domain::schedule::Zone::parse(zone));
         let timetable = name(Timetable::new(Trigger::Cron(cron), zone, None));
-        self.order(Order::AddSchedule { target, action, timetable: Box::new(timetable) });
+        let jobs = match (action, self.dice.between(0, 2)) {
+            (Action::Stop, 0) => StopJobs::Skip,
+            (Action::Stop, 1) => StopJobs::Drain(Span::minutes(self.dice.between(1, 20) as u32)),
+            _ => StopJobs::Now,
+        };
+        self.order(Order::AddSchedule { target, action, timetable: Box::new(timetable), jobs });
     }
 
     // ---- the end ----------------------------------------------------------------------------------------------------
@@ -462,6 +685,18 @@ impl Site {
         let family = name(Family::parse("general"));
         for scope in [Scope::Workspace, Scope::Everybody] {
             self.order(Order::SetLimit { scope, resource: Resource::Cores(family.clone()), limit: None });
+        }
+        for of in [BudgetOf::Workspace, BudgetOf::Person(UserId::new("ada"))] {
+            self.order(Order::SetBudget { of, budget: None });
+        }
+        for resource in Resource::RUNNING {
+            self.order(Order::SetLimit { scope: Scope::Everybody, resource, limit: None });
+        }
+        let held: Vec<JobId> = self.world.jobs().filter(|job| job.held.is_some()).map(|job| job.id).collect();
+        held.into_iter().for_each(|job| self.order(Order::Release(job)));
+        let arrays: Vec<JobId> = self.world.arrays().map(|array| array.first).collect();
+        for array in arrays {
+            self.order(Order::ChangeArray { array, change: ArrayChange::Release });
         }
         for instance in self.world.instances().map(|instance| instance.id).collect::<Vec<_>>() {
             self.order(Order::DeleteInstance(instance));
@@ -477,7 +712,7 @@ impl Site {
         self.pass(self.now + 14_400_000);
         self.check_min();
         for (cluster, scale) in clusters {
-            self.order(Order::ScaleCluster { cluster, scale: ScaleSettings { min: 0, ..scale } });
+            self.order(Order::ScaleCluster { cluster, scale: ScaleSettings { min: 0, warm: 0, ..scale } });
         }
         self.audit();
         // Two simulated days are plenty for a few dozen jobs of minutes.
@@ -488,6 +723,9 @@ impl Site {
         for job in self.world.jobs() {
             let why = self.world.explain_job(job.id).map(|reason| reason.sentence());
             self.wrong.push(format!("{} never came to its end: {job:?} because {why:?}", job.id));
+        }
+        for array in self.world.arrays() {
+            self.wrong.push(format!("the array of {} never came to its end: {array:?}", array.first));
         }
         for instance in self.world.instances() {
             self.wrong.push(format!("{} was never deleted: {instance:?}", instance.id));
@@ -515,4 +753,10 @@ impl Site {
             self.wrong.push("clusters were never deleted".into());
         }
     }
+}
+
+/// Arrays are made little by little, however small.
+fn lazy(mut world: World) -> World {
+    world.make_at_once(0);
+    world
 }

@@ -1,0 +1,131 @@
+//! Handing over ahead: where jobs are quick, a node gets the next ones before it has room for them, and starts each as soon as
+//! another ends. Otherwise its slots would wait for the engine between any two jobs, longer than the jobs take.
+//!
+//! Nothing else changes: only the head of the queue is handed over, to one node, and it takes nothing there until the engine has
+//! heard of the room. A node on which such a job waits for long is asked to give it back; only its word that the job has not
+//! begun puts the job back into the queue.
+
+use crate::compute::job::{
+    AHEAD_FOR_EACH, AHEAD_LIMIT, Ahead, JobPhase, MOST_AHEAD, Member, MemberState, Milestones, NOT_QUICK, QUICK,
+    START_LIMIT, Target,
+};
+use crate::compute::{JobId, NodeId};
+use crate::time::Span;
+use crate::world::{Key, Part, PoolKey, World};
+
+impl World {
+    /// Learns from a job that has run whether jobs there are quick.
+    pub(super) fn note_pace(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id).filter(|job| job.spec.nodes == 1) else { return };
+        let Target::Cluster(cluster) = job.spec.target else { return };
+        let ran = match job.phase {
+            JobPhase::Running { since } => self.now.mono.since(since),
+            // Over before it could be said that it ran.
+            JobPhase::Starting { .. } => Span::ZERO,
+            _ => return,
+        };
+        let is_quick = match ran {
+            ran if ran <= QUICK => true,
+            ran if ran > NOT_QUICK => false,
+            _ => return,
+        };
+        self.set_pace(cluster, is_quick);
+    }
+
+    fn set_pace(&mut self, cluster: crate::compute::ClusterId, is_quick: bool) {
+        if self.clusters.get(&cluster).is_some_and(|cluster| cluster.is_quick != is_quick) {
+            self.edit_cluster(cluster, |cluster| cluster.is_quick = is_quick);
+        }
+    }
+
+    /// Hands the head of a queue to the node that has the fewest ahead of time. False if none takes it.
+    pub(super) fn hand_ahead(&mut self, id: JobId, key: &PoolKey) -> bool {
+        let PoolKey::Cluster(cluster) = key else { return false };
+        if !self.clusters.get(cluster).is_some_and(|cluster| cluster.is_quick) {
+            return false;
+        }
+        let (Some(job), Some(pool)) = (self.jobs.get(&id), self.pools.get(key)) else { return false };
+        let slots = pool.shape.holds(job.spec.shape);
+        let most = slots.saturating_mul(AHEAD_FOR_EACH).clamp(2, MOST_AHEAD);
+        let Some((count, node)) = pool.ahead.first().copied() else { return false };
+        let has_shape = self.nodes.get(&node).is_some_and(|node| job.spec.shape.fits(node.shape));
+        if count as u64 >= most || !has_shape {
+            return false;
+        }
+        let (until, now) = (self.now.mono.plus(AHEAD_LIMIT), self.now);
+        let workspace = job.workspace.clone();
+        self.rebase_shares(&workspace);
+        self.edit_node(node, |_, on| on.add_ahead(id));
+        self.edit_job(id, |job| {
+            job.attempt += 1;
+            job.members = vec![Member { node, state: MemberState::Assigned }];
+            job.phase = JobPhase::Starting { until };
+            job.ahead = Some(Ahead::Given);
+            job.metered = Some(now.mono);
+            job.when = Milestones { assigned: Some(now.wall), ..Milestones::default() };
+        });
+        self.kick(Key::Job(id));
+        true
+    }
+
+    /// Something on a node has ended: what it has ahead of time gets its room, in the order in which the node starts it.
+    pub(super) fn make_room(&mut self, node: NodeId) {
+        let until = self.now.mono.plus(START_LIMIT);
+        while let Some(id) = self.on.get(&node).and_then(|on| on.ahead.first().copied()) {
+            let (Some(job), Some(on)) = (self.jobs.get(&id), self.on.get(&node)) else { return };
+            let shape = job.spec.shape;
+            if !shape.fits(on.free) {
+                return;
+            }
+            self.charge_node(node);
+            self.edit_node(node, |_, on| on.make_room(id, shape));
+            self.edit_job(id, |job| {
+                job.ahead = None;
+                if let JobPhase::Starting { until: limit } = &mut job.phase {
+                    *limit = until;
+                }
+            });
+        }
+    }
+
+    /// It has waited too long: others may have room for it by now.
+    pub(super) fn ask_back(&mut self, id: JobId) {
+        let until = self.now.mono.plus(START_LIMIT);
+        let Some(job) = self.jobs.get(&id) else { return };
+        if let Target::Cluster(cluster) = job.spec.target {
+            self.set_pace(cluster, false);
+        }
+        self.edit_job(id, |job| {
+            job.ahead = Some(Ahead::AskedBack);
+            job.phase = JobPhase::Starting { until };
+        });
+        self.kick(Key::Job(id));
+    }
+
+    /// A node has given a job back.
+    pub(super) fn job_given_back(&mut self, part: Part) {
+        let Some(job) = self.jobs.get(&part.job) else { return };
+        let is_waiting = job.attempt == part.attempt
+            && matches!(job.phase, JobPhase::Starting { .. })
+            && matches!(job.members.as_slice(), [only] if only.node == part.node && only.state == MemberState::Assigned);
+        if !is_waiting {
+            return;
+        }
+        let (taken, now) = (job.takes(), self.now.mono);
+        self.charge_node(part.node);
+        self.edit_node(part.node, |node, on| {
+            on.remove(part.job, taken);
+            if on.jobs.is_empty() {
+                node.idle_since = now;
+            }
+        });
+        self.edit_job(part.job, |job| {
+            job.phase = JobPhase::Queued { hold: None, gathering: None };
+            job.ahead = None;
+            job.metered = None;
+            job.members.clear();
+            job.when = Milestones::default();
+        });
+        self.make_room(part.node);
+    }
+}
