@@ -1,0 +1,188 @@
+//! What server and agent say to each other about an instance, its applications and the bytes that go to them.
+
+use atelier_domain::compute::InstanceId;
+use atelier_domain::compute::idle::Source;
+use atelier_domain::text::Text;
+use serde::{Deserialize, Serialize};
+
+use crate::message::Person;
+
+/// An instance to be set up on its node. The same generation again changes nothing; a later one replaces what is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetUp {
+    /// Which.
+    pub instance: InstanceId,
+    /// Of which operation.
+    pub generation: u64,
+    /// Its name, for prompts and variables.
+    pub name: String,
+    /// The workspace, for variables.
+    pub workspace: String,
+    /// Whose it is.
+    pub person: Person,
+    /// The folder of the instance on this machine: home, layers, sockets and logs are below it.
+    pub folder: std::path::PathBuf,
+    /// The shared environment that its own layer stands on; nothing while none is built.
+    pub base: Option<std::path::PathBuf>,
+    /// The number of its own layer; older ones are removed.
+    pub layer: u32,
+    /// The applications, started when the scripts are done.
+    pub apps: Vec<App>,
+    /// Variables for everything that runs in it.
+    pub environment: Vec<(String, String)>,
+    /// Whether scripts come next, so that applications wait for them.
+    pub has_scripts: bool,
+}
+
+/// An application that listens on a socket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct App {
+    /// Its name in addresses: at most 16 of a–z, 0–9 and `-`.
+    pub name: String,
+    /// The program with its arguments. `{socket}`, `{home}` and `{layer}` become what they are in the sandbox.
+    pub argv: Vec<String>,
+    /// Asked until it answers; then the application is ready.
+    pub health: String,
+    /// Whether its notebook kernels are asked what they do.
+    pub has_kernels: bool,
+}
+
+/// A script to be run in an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Script {
+    /// "creation" or "startup", for the log.
+    pub label: String,
+    /// The hash of its text, fetched like files of jobs.
+    pub blob: String,
+    /// The size of its text.
+    pub size: u64,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// How long it may take, in seconds.
+    pub limit_seconds: u64,
+}
+
+/// Scripts to be run one after another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunScripts {
+    /// In which instance.
+    pub instance: InstanceId,
+    /// Of which operation.
+    pub generation: u64,
+    /// Which.
+    pub scripts: Vec<Script>,
+    /// Whether they get the owner's home; else an empty folder in its place.
+    pub is_trusted: bool,
+}
+
+/// Where the bytes of a stream go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// To an application's socket, as they are.
+    App {
+        /// In which instance.
+        instance: InstanceId,
+        /// Which.
+        name: String,
+    },
+    /// To a terminal, as frames (see [`crate::terminal`]). One that does not exist is begun.
+    Terminal {
+        /// In which instance.
+        instance: InstanceId,
+        /// Which of its terminals: at most 16 of a–z, 0–9 and `-`.
+        session: String,
+    },
+    /// From a log of the instance, as it is and as it grows.
+    Log {
+        /// Of which instance.
+        instance: InstanceId,
+        /// Which: `setup`, or the name of an application.
+        name: String,
+        /// From where.
+        offset: u64,
+    },
+}
+
+/// How an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppState {
+    /// Waits for the scripts.
+    Waiting,
+    /// Its process runs and does not answer yet.
+    Starting,
+    /// It answers.
+    Ready,
+    /// It ended, and is started again soon.
+    BackingOff,
+    /// It ended too often, or never answered.
+    Failed,
+}
+
+/// What is known of an application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppStatus {
+    /// Which.
+    pub name: String,
+    /// How it does.
+    pub state: AppState,
+    /// For how long it has been so, in milliseconds.
+    pub since_ms: u64,
+    /// How long it took to answer, in milliseconds, once it did.
+    pub took_ms: Option<u64>,
+    /// How often it was started again.
+    pub restarts: u32,
+    /// The last lines that it printed, when it failed.
+    pub last_lines: Vec<String>,
+}
+
+/// All applications and terminals of an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppsStatus {
+    /// Of which.
+    pub instance: InstanceId,
+    /// Of which operation.
+    pub generation: u64,
+    /// The applications.
+    pub apps: Vec<AppStatus>,
+    /// The terminals that are open.
+    pub terminals: Vec<String>,
+}
+
+/// One kind of activity and what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signal {
+    /// Which kind.
+    pub source: Source,
+    /// Whether there was any in the stretch.
+    pub is_active: bool,
+    /// For people: which notebook, which terminal, how many percent.
+    pub detail: Text,
+}
+
+/// What was going on in an instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    /// In which.
+    pub instance: InstanceId,
+    /// For how many milliseconds up to now that was watched.
+    pub stretch_ms: u64,
+    /// What was seen.
+    pub signals: Vec<Signal>,
+    /// The largest processes.
+    pub processes: Vec<Process>,
+}
+
+/// A process, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number, as the agent sees it.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Thousandths of a core in use.
+    pub cores: u64,
+    /// Memory in use, in MiB.
+    pub memory: u64,
+}
