@@ -1,0 +1,105 @@
+//! Streams: the server asks for one, the agent connects to what is wanted, dials the server again, and bytes flow.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atelier_pipe::{Wire, give, join};
+use atelier_protocol::{AppState, Target, ToServer};
+use tokio::net::UnixStream;
+
+use super::begin::shorten;
+use super::logfile::LogFile;
+use super::session::Session;
+use super::standing::{Standing, label};
+use super::{Ask, socket};
+use crate::link;
+
+/// How long dialling may take; the server waits no longer.
+const DIALLING: Duration = Duration::from_secs(8);
+
+/// What a stream leads to.
+enum Reached {
+    App(UnixStream),
+    Terminal(Arc<Session>),
+    Log(Arc<LogFile>, u64),
+}
+
+/// Serves a stream, or says why that cannot be.
+pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
+    let reached = match reach(&standing, &target).await {
+        Ok(reached) => reached,
+        Err(why) => {
+            let why = shorten(&why).into();
+            return standing.ask(Ask::Say(ToServer::Unreachable { ticket, why }));
+        }
+    };
+    let can_be_given = matches!(reached, Reached::App(_));
+    let dialling = link::stream(&standing.config, &ticket, can_be_given);
+    let link::Stream { wire, is_for_handover } = match tokio::time::timeout(DIALLING, dialling).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(why)) => return tracing::info!(why, "a stream cannot be had from the server"),
+        Err(_) => return tracing::info!("the server does not answer a stream"),
+    };
+    match reached {
+        Reached::App(stream) if is_for_handover => {
+            let given = tokio::time::timeout(DIALLING, give(wire, stream)).await;
+            if !matches!(given, Ok(Ok(()))) {
+                tracing::info!(?given, "the server did not take a connection");
+            }
+        }
+        Reached::App(stream) => drop(join(wire, Wire::from(stream)).await),
+        Reached::Terminal(session) => session.attend(wire).await,
+        Reached::Log(log, offset) => {
+            let mut ending = standing.ending();
+            tokio::select! {
+                () = log.follow(offset, wire) => {}
+                _ = ending.told() => {}
+            }
+        }
+    }
+}
+
+async fn reach(standing: &Arc<Standing>, target: &Target) -> Result<Reached, String> {
+    let (Target::App { instance, .. } | Target::Terminal { instance, .. } | Target::Log { instance, .. }) = target;
+    if *instance != standing.set_up.instance {
+        return Err(format!("{instance} is not on this node"));
+    }
+    if standing.is_ending() {
+        return Err("the instance stops".to_owned());
+    }
+    let rooms = standing.rooms.get().ok_or("the instance is being set up")?;
+    let index = |name: &str| standing.set_up.apps.iter().position(|app| app.name == name);
+    let no_such = |name: &str| format!("there is no application “{name}”");
+    match target {
+        Target::App { name, .. } => {
+            let index = index(name).ok_or_else(|| no_such(name))?;
+            let (state, last_lines) = standing.app_state(index).ok_or_else(|| no_such(name))?;
+            if state != AppState::Ready {
+                return Err(words(standing, name, state, &last_lines));
+            }
+            let connected = socket::connect(&rooms.folders.run, name, standing.uid()).await;
+            connected.map(Reached::App).map_err(|error| format!("{} cannot be reached: {error}", label(name)))
+        }
+        Target::Terminal { session, .. } => standing.terminals.get(standing, session).await.map(Reached::Terminal),
+        Target::Log { name, offset, .. } if name == "setup" => Ok(Reached::Log(Arc::clone(&rooms.setup_log), *offset)),
+        Target::Log { name, offset, .. } => {
+            let log = index(name).and_then(|index| rooms.app_logs.get(index)).ok_or_else(|| no_such(name))?;
+            Ok(Reached::Log(Arc::clone(log), *offset))
+        }
+    }
+}
+
+/// Why an application cannot be reached, for people.
+fn words(standing: &Standing, name: &str, state: AppState, last_lines: &[String]) -> String {
+    let app = label(name);
+    let words = match state {
+        AppState::Waiting if standing.have_scripts_failed.get().is_some() => {
+            format!("{app} was not started, since a set-up script has failed")
+        }
+        AppState::Waiting => format!("{app} starts when the instance is set up"),
+        AppState::Starting | AppState::Ready => format!("{app} is starting"),
+        AppState::BackingOff => format!("{app} has ended and is started again in a moment"),
+        AppState::Failed => format!("{app} does not run"),
+    };
+    if last_lines.is_empty() { words } else { format!("{words}; its last lines:\n{}", last_lines.join("\n")) }
+}

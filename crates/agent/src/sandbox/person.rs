@@ -1,0 +1,79 @@
+//! The folders of a person on this node.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
+use std::path::{Path, PathBuf};
+
+use atelier_protocol::Person;
+
+use crate::config::AgentConfig;
+use crate::instance::Dwelling;
+
+/// Where a person's folders are on the machine.
+#[derive(Clone, Debug)]
+pub struct PersonFolders {
+    /// The home.
+    pub home: PathBuf,
+    /// Where jobs run.
+    pub jobs: PathBuf,
+    /// What programs in the sandbox use as `/tmp`. On disk: in memory it would count for whoever wrote it long after they ended.
+    pub temporary: PathBuf,
+    /// The user database that programs in the sandbox see.
+    pub users: PathBuf,
+    /// What else a sandbox of theirs has: that of an instance.
+    pub dwelling: Option<Dwelling>,
+}
+
+/// Makes the folders of a person. All of their parents belong to the agent, so nobody else can put a link in the way.
+pub fn prepare(
+    config: &AgentConfig,
+    person: &Person,
+    uid: Option<u32>,
+    sandbox: u64,
+    dwelling: Option<&Dwelling>,
+) -> Result<PersonFolders, String> {
+    let name = person.id.as_str();
+    if !atelier_domain::text::is_id(name) {
+        return Err(format!("“{name}” cannot be the name of a folder"));
+    }
+    let is_handle = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if person.handle.is_empty() || !person.handle.chars().all(is_handle) {
+        return Err(format!("“{}” cannot be the name of a person's home", person.handle));
+    }
+    let temporary = config.folder.join("tmp");
+    let folders = PersonFolders {
+        home: dwelling.map_or_else(|| config.homes.join(name), |dwelling| dwelling.home.clone()),
+        jobs: dwelling.and_then(|dwelling| dwelling.jobs.clone()).unwrap_or_else(|| config.jobs.join(name)),
+        temporary: temporary.join(sandbox.to_string()),
+        users: temporary.join(format!("{sandbox}.passwd")),
+        dwelling: dwelling.cloned(),
+    };
+    let cannot = |path: &Path, error: io::Error| format!("the folder {} cannot be made: {error}", path.display());
+    for path in [&config.homes, &config.jobs, &temporary] {
+        make(path, 0o711).map_err(|error| cannot(path, error))?;
+    }
+    if !config.shared.exists() {
+        make(&config.shared, 0o777).map_err(|error| cannot(&config.shared, error))?;
+        // Everybody may write there, and nobody may remove what is another's.
+        let rights = fs::Permissions::from_mode(0o1777);
+        fs::set_permissions(&config.shared, rights).map_err(|error| cannot(&config.shared, error))?;
+    }
+    for path in [&folders.home, &folders.jobs, &folders.temporary] {
+        make(path, 0o700).map_err(|error| cannot(path, error))?;
+        if uid.is_some() {
+            lchown(path, uid, uid).map_err(|error| cannot(path, error))?;
+        }
+    }
+    let handle = &person.handle;
+    let number = uid.unwrap_or(0);
+    let users = format!(
+        "root:x:0:0:root:/:/usr/sbin/nologin\n{handle}:x:{number}:{number}::/home/{handle}:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"
+    );
+    fs::write(&folders.users, users).map_err(|error| cannot(&folders.users, error))?;
+    Ok(folders)
+}
+
+fn make(path: &Path, mode: u32) -> io::Result<()> {
+    if path.is_dir() { Ok(()) } else { fs::DirBuilder::new().recursive(true).mode(mode).create(path) }
+}
