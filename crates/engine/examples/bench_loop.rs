@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use atelier_domain::compute::ClusterId;
 use atelier_domain::time::Now;
-use atelier_domain::world::{Command, Report, World};
+use atelier_domain::world::{Command, Order, Report, World};
 use atelier_engine::clock;
 use atelier_engine::run::Options;
 use atelier_engine::store::{Missing, Store};
@@ -43,6 +43,12 @@ async fn main() {
         lone(&it, pool).await;
         it.stop().await;
     }
+    if only.as_deref() == Some("array") {
+        let it = start(&folder.path().join("array.db")).await;
+        let pool = it.furnish(100).await;
+        array(&it, pool).await;
+        it.stop().await;
+    }
     if is_wanted("load") {
         load(&folder.path().join("load.db")).await;
     }
@@ -55,8 +61,9 @@ async fn start(file: &std::path::Path) -> Running {
     Running::start(Arc::new(store), Manner::Idle, Options::default()).await
 }
 
-fn payload(id: &str) -> Option<String> {
-    Some(format!("{{\"id\":\"{id}\",\"command\":\"python train.py --epochs 10\",\"environment\":\"pytorch-2\"}}"))
+fn payload(id: &str) -> Option<atelier_engine::run::Payload> {
+    let body = format!("{{\"id\":\"{id}\",\"command\":\"python train.py --epochs 10\",\"environment\":\"pytorch-2\"}}");
+    Some(atelier_engine::run::Payload { body, ..Default::default() })
 }
 
 async fn many(it: &Running, pool: ClusterId, seconds: Duration, callers: u64) {
@@ -106,6 +113,25 @@ async fn lone(it: &Running, pool: ClusterId) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     print("lone_submission", &mut took, &[]);
+}
+
+/// Arrays of a million jobs, submitted one after the other and cancelled as a whole.
+async fn array(it: &Running, pool: ClusterId) {
+    const COUNT: u32 = 1_000_000;
+    let (mut submitted, mut cancelled) = (Vec::new(), Vec::new());
+    for number in 0..50 {
+        let Order::Submit(spec) = submit(pool) else { panic!("a submission") };
+        let command = it.command(Order::SubmitArray { spec, count: COUNT });
+        submitted.push(one(&it.handle, &command, &format!("bench-array-{number}")).await);
+        let first = it.handle.ask(|world| world.arrays().next().map(|array| array.first)).await.expect("answers");
+        let array = first.expect("it is there");
+        let change = atelier_domain::world::ArrayChange::Cancel;
+        let began = clock::instant();
+        it.give(&format!("bench-cancel-{number}"), Order::ChangeArray { array, change }).await.expect("taken");
+        cancelled.push(began.elapsed());
+    }
+    print("array", &mut submitted, &[("jobs", f64::from(COUNT))]);
+    print("array_cancelled", &mut cancelled, &[("jobs", f64::from(COUNT))]);
 }
 
 async fn one(handle: &atelier_engine::run::EngineHandle, command: &Command, id: &str) -> Duration {

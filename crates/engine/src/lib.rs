@@ -2,6 +2,9 @@
 //! live here. It knows no HTTP and no HTML.
 
 pub mod clock;
+pub mod drivers;
+pub mod environments;
+pub mod fleet;
 pub mod hands;
 pub mod live;
 pub mod run;

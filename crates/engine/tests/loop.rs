@@ -9,12 +9,12 @@ use std::time::Duration;
 use atelier_domain::history::Topic;
 use atelier_domain::reason::Reason;
 use atelier_domain::text::Text;
-use atelier_domain::time::{Now, Span};
+use atelier_domain::time::{Now, Span, Timestamp};
 use atelier_domain::world::{Answer, Effect, Order, World};
 use atelier_engine::run::{
     CommandId, Commit, CommitFault, DiskOptions, Engine, MachineClock, NewOrder, Options, OrderError, Phase, StartError,
 };
-use atelier_engine::store::{HistoryFilter, Keep, Kind, Store};
+use atelier_engine::store::{HistoryFilter, Keep, Kind, ReplayError, Store, Which};
 use common::{Manner, Place, Running, author, cluster, job, runs_again, submit};
 use sqlx::AnyPool;
 
@@ -247,6 +247,26 @@ on_both! {
             assert_eq!(replay.world.fingerprint(), now);
             assert!(replay.batches >= if newest { 1 } else { 40 }, "{}", replay.batches);
         }
+        // Every decision can be taken again by itself, in the same words.
+        let deciding = it.store.deciding_batches().await.expect("reads");
+        assert!(deciding.len() > 3, "{deciding:?}");
+        for revision in deciding {
+            let moment = it.store.replay_moment(Which::Revision(revision)).await.expect("replays");
+            assert_eq!((moment.revision, moment.differs_at), (revision, None));
+            let again: Vec<(String, String)> = moment
+                .decisions
+                .iter()
+                .map(|decision| (decision.reason.code().to_owned(), decision.reason.sentence()))
+                .collect();
+            assert_eq!(again, it.store.decisions_of(revision).await.expect("reads"));
+            // At its own time one finds it, or a later one of the same millisecond.
+            let at = it.store.replay_moment(Which::At(moment.now.wall)).await.expect("replays");
+            assert!(at.revision >= revision && at.now.wall <= moment.now.wall, "{} {}", at.revision, revision);
+        }
+        let none = it.store.replay_moment(Which::Revision(i64::MAX)).await;
+        assert!(matches!(none, Err(ReplayError::NoSuchBatch)), "{none:?}");
+        let before = it.store.replay_moment(Which::At(Timestamp(1))).await;
+        assert!(matches!(before, Err(ReplayError::TooOld { .. })), "{before:?}");
         it.stop().await;
         // A batch that was tampered with is noticed.
         let raw = AnyPool::connect(&place.address).await.expect("connects");

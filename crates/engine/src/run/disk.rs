@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -131,7 +132,7 @@ impl Disk {
 
 /// Makes a file that really takes so much room.
 fn lay_down(path: &Path, size: u64) -> io::Result<()> {
-    let file = File::options().create(true).truncate(false).write(true).open(path)?;
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path)?;
     if file.metadata()?.len() == size {
         return Ok(());
     }

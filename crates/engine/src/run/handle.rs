@@ -1,15 +1,19 @@
 //! How the rest of the server talks to the loop.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atelier_domain::WorkspaceId;
+use atelier_domain::compute::JobId;
+use atelier_domain::compute::tags::Tags;
 use atelier_domain::reason::Reason;
 use atelier_domain::text::{MAX_WHY, Problem, is_id, shortened};
 use atelier_domain::world::{Answer, Command, Input, Order, Report, World};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::catalogue::Catalogue;
+use super::over::{JobOver, Waiters};
 use super::status::Status;
 use crate::clock;
 use crate::store::{Author, json};
@@ -20,18 +24,24 @@ const MOST_ORDER: usize = 64 << 10;
 const MOST_PAYLOAD: usize = 1 << 20;
 /// The longest report as JSON: a list of a hundred thousand nodes.
 const MOST_REPORT: usize = 32 << 20;
+/// The pause before reports are told again of which nobody knows whether they are durable.
+const TELL_AGAIN: Duration = Duration::from_millis(50);
 /// The longest name of whoever gives an order.
 const MOST_NAME: usize = 200;
 
 /// The id of a command, made by whoever gives it: the same id again gets the same answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CommandId(String);
+pub struct CommandId {
+    text: String,
+    /// A hash of what its giver said, if the order is made of that and might be made otherwise the next time.
+    said: Option<String>,
+}
 
 impl CommandId {
     /// Takes 8 to 80 letters, digits and hyphens.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         if text.len() >= 8 && is_id(text) {
-            return Ok(Self(text.to_owned()));
+            return Ok(Self { text: text.to_owned(), said: None });
         }
         let (count, start) = (text.len(), shortened(text));
         let message = format!(
@@ -42,12 +52,48 @@ impl CommandId {
 
     /// A random one, for callers that never ask again.
     pub fn random() -> Self {
-        Self(format!("{:032x}", rand::random::<u128>()))
+        Self { text: format!("{:032x}", rand::random::<u128>()), said: None }
+    }
+
+    /// The same id as that person's own: what two people choose must not meet.
+    #[must_use]
+    pub fn of(self, person: &atelier_domain::UserId) -> Self {
+        Self { text: digest(&format!("{} {}", person.as_str(), self.text), None), ..self }
+    }
+
+    /// The same id, for what its giver said. The order made of it may be another the next time (names mean something else,
+    /// defaults have changed): who says the same again gets the same answer nevertheless.
+    #[must_use]
+    pub fn saying(self, what: &str) -> Self {
+        Self { said: Some(digest(what, None)), ..self }
+    }
+
+    /// A hash of what its giver said.
+    pub fn said(&self) -> Option<&str> {
+        self.said.as_deref()
     }
 
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+}
+
+/// What a job runs, kept beside it: the engine never looks into it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Payload {
+    /// What people call the job.
+    pub name: String,
+    /// What people note about it.
+    pub tags: Tags,
+    /// An [`atelier_protocol::Task`] as JSON.
+    pub body: String,
+}
+
+impl Payload {
+    /// For a task.
+    pub fn of(name: impl Into<String>, tags: Tags, task: &atelier_protocol::Task) -> Self {
+        Self { name: name.into(), tags, body: atelier_protocol::encode(task) }
     }
 }
 
@@ -56,8 +102,8 @@ impl CommandId {
 pub struct NewOrder {
     /// Its id.
     pub id: CommandId,
-    /// What a job runs, as JSON; only with [`Order::Submit`].
-    pub payload: Option<String>,
+    /// What a job runs; only with [`Order::Submit`] and [`Order::SubmitArray`].
+    pub payload: Option<Payload>,
     /// Who gives it, for the history.
     pub author: Author,
     /// The order itself. Whether its giver may give it was judged before.
@@ -100,7 +146,7 @@ impl Message {
     /// About how much of it is written.
     pub fn size(&self) -> usize {
         match self {
-            Self::Order(mail) => mail.json.len() + mail.payload.as_ref().map_or(0, String::len),
+            Self::Order(mail) => mail.json.len() + mail.payload.as_ref().map_or(0, |payload| payload.body.len()),
             Self::Report(mail) => mail.json.len(),
             Self::Ask(_) => 0,
         }
@@ -111,7 +157,7 @@ impl Message {
 pub(super) struct OrderMail {
     pub id: String,
     pub workspace: WorkspaceId,
-    pub payload: Option<String>,
+    pub payload: Option<Payload>,
     pub author: Author,
     pub input: Input,
     pub json: String,
@@ -121,9 +167,9 @@ pub(super) struct OrderMail {
 }
 
 impl OrderMail {
-    pub fn order(&self) -> Option<&Order> {
+    pub fn command(&self) -> Option<&Command> {
         match &self.input {
-            Input::Command(command) => Some(&command.order),
+            Input::Command(command) => Some(command),
             Input::Report(_) => None,
         }
     }
@@ -142,6 +188,8 @@ pub struct EngineHandle {
     inbox: mpsc::Sender<Message>,
     stop: Arc<watch::Sender<bool>>,
     status: watch::Receiver<Status>,
+    catalogue: watch::Receiver<Arc<Catalogue>>,
+    waiters: Waiters,
 }
 
 impl EngineHandle {
@@ -149,15 +197,16 @@ impl EngineHandle {
         inbox: mpsc::Sender<Message>,
         stop: Arc<watch::Sender<bool>>,
         status: watch::Receiver<Status>,
+        catalogue: watch::Receiver<Arc<Catalogue>>,
+        waiters: Waiters,
     ) -> Self {
-        Self { inbox, stop, status }
+        Self { inbox, stop, status, catalogue, waiters }
     }
 
     /// Gives an order and waits until its answer is durable.
     pub async fn order(&self, new: NewOrder) -> Result<Answer, OrderError> {
         let NewOrder { id, payload, author, command } = new;
-        check(&command, payload.as_deref(), &author)
-            .map_err(|problem| OrderError::Refused(Reason::invalid(problem)))?;
+        check(&command, payload.as_ref(), &author).map_err(|problem| OrderError::Refused(Reason::invalid(problem)))?;
         let workspace = command.workspace.clone();
         let input = Input::Command(command);
         let json = json(&input);
@@ -165,10 +214,10 @@ impl EngineHandle {
             let message = format!("An order takes at most {MOST_ORDER} bytes; this takes {}.", json.len());
             return Err(OrderError::Refused(Reason::invalid(Problem::new("order", message))));
         }
-        let digest = digest(&json, payload.as_deref());
+        let digest = id.said.unwrap_or_else(|| digest(&json, payload.as_ref()));
         let (reply, answer) = oneshot::channel();
         let sent = clock::instant();
-        let mail = OrderMail { id: id.0, workspace, payload, author, input, json, digest, sent, reply };
+        let mail = OrderMail { id: id.text, workspace, payload, author, input, json, digest, sent, reply };
         self.send(Message::Order(Box::new(mail))).await?;
         answer.await.unwrap_or(Err(OrderError::Uncertain))
     }
@@ -187,6 +236,36 @@ impl EngineHandle {
         answer.await.unwrap_or(Err(OrderError::Uncertain))
     }
 
+    /// Tells several things at once, in this order, and waits until all are durable. Told again, whole, until they are: only
+    /// an engine that has ended gives an error.
+    pub async fn report_all(&self, reports: &[Report]) -> Result<(), OrderError> {
+        loop {
+            let mut answers = Vec::with_capacity(reports.len());
+            for report in reports {
+                let input = Input::Report(report.clone());
+                let (reply, answer) = oneshot::channel();
+                let mail = ReportMail { json: json(&input), input, sent: clock::instant(), reply };
+                self.send(Message::Report(Box::new(mail))).await?;
+                answers.push(answer);
+            }
+            let mut is_durable = true;
+            for answer in answers {
+                match answer.await.unwrap_or(Err(OrderError::Uncertain)) {
+                    Ok(()) => {}
+                    Err(error @ (OrderError::Fenced | OrderError::Stopped)) => return Err(error),
+                    // One that makes a rule stumble would do so each time.
+                    Err(OrderError::Broken | OrderError::Refused(_)) => {}
+                    Err(OrderError::Uncertain | OrderError::IdReused) => is_durable = false,
+                }
+            }
+            if is_durable {
+                return Ok(());
+            }
+            // The loop loads its records again; it takes no questions meanwhile.
+            tokio::time::sleep(TELL_AGAIN).await;
+        }
+    }
+
     /// Looks at the World between two batches. What it tells may not be durable for an engine that is being replaced, so
     /// this is for explaining, not for deciding.
     pub async fn ask<T: Send + 'static>(
@@ -200,6 +279,16 @@ impl EngineHandle {
         };
         self.send(Message::Ask(Box::new(ask))).await?;
         answer.await.map_err(|_| OrderError::Uncertain)
+    }
+
+    /// Waits for a job to be over. Ask for this first, and only then look in the store whether it is over already.
+    pub fn job_over(&self, job: JobId) -> JobOver {
+        self.waiters.wait(job)
+    }
+
+    /// Sizes and clusters as of the last batch, without asking the loop.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.borrow())
     }
 
     /// How the loop is doing.
@@ -236,7 +325,7 @@ impl EngineHandle {
 }
 
 /// Refuses what must not even be looked at.
-fn check(command: &Command, payload: Option<&str>, author: &Author) -> Result<(), Problem> {
+fn check(command: &Command, payload: Option<&Payload>, author: &Author) -> Result<(), Problem> {
     let short = |field: &str, text: &str, most: usize| {
         let count = text.chars().count();
         if count <= most {
@@ -249,7 +338,10 @@ fn check(command: &Command, payload: Option<&str>, author: &Author) -> Result<()
     short("request", &author.request, MOST_NAME)?;
     short("name", author.actor.name(), MOST_NAME)?;
     if let Some(payload) = payload {
-        if !matches!(command.order, Order::Submit(_)) {
+        short("name", &payload.name, MOST_NAME)?;
+        payload.tags.check()?;
+        let payload = payload.body.as_str();
+        if !matches!(command.order, Order::Submit(_) | Order::SubmitArray { .. }) {
             return Err(Problem::new("payload", "Only a job has something to run."));
         }
         if payload.len() > MOST_PAYLOAD {
@@ -267,12 +359,15 @@ fn check(command: &Command, payload: Option<&str>, author: &Author) -> Result<()
 }
 
 /// A hash of all that an order says.
-fn digest(json: &str, payload: Option<&str>) -> String {
+fn digest(json: &str, payload: Option<&Payload>) -> String {
     let mut hash = Sha256::new();
     hash.update((json.len() as u64).to_le_bytes());
     hash.update(json.as_bytes());
     if let Some(payload) = payload {
-        hash.update(payload.as_bytes());
+        for part in [payload.name.as_str(), &crate::store::json(&payload.tags), &payload.body] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
     }
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -9,20 +9,25 @@
 //! Whatever goes wrong between 1 and 3 – a failed statement, a commit of which nobody knows how it ended, a panic in a rule
 //! – has one remedy: the World is thrown away and loaded from the store, and callers are told to ask again with the same id.
 
+mod catalogue;
 mod disk;
 mod event;
 mod handle;
+mod over;
 mod status;
 mod time;
 mod turn;
 
+pub use catalogue::Catalogue;
 pub use disk::{DiskOptions, FreeSpace, make_room};
-pub use handle::{CommandId, EngineHandle, NewOrder, OrderError};
+pub use handle::{CommandId, EngineHandle, NewOrder, OrderError, Payload};
+pub use over::JobOver;
 pub use status::{Phase, Status};
 pub use time::{Clock, MachineClock};
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +37,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use self::disk::Disk;
+use self::over::Waiters;
 use self::time::EngineTime;
 use self::turn::Loop;
 use crate::hands::Hands;
@@ -71,7 +77,7 @@ impl DataLock {
     pub fn take(folder: &std::path::Path) -> Result<Self, StartError> {
         let path = folder.join("engine.lock");
         let cannot = |error| StartError::Lock(path.display().to_string(), error);
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(cannot)?;
+        let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: Arc::new(file) }),
             Err(std::fs::TryLockError::WouldBlock) => Err(StartError::Locked(folder.display().to_string())),
@@ -164,7 +170,10 @@ impl Engine {
         let (sender, inbox) = mpsc::channel(options.inbox.max(1));
         let (stop, stopping) = watch::channel(false);
         let status = watch::Sender::new(Status::starting(epoch, &world));
-        let handle = EngineHandle::new(sender, Arc::new(stop), status.subscribe());
+        let catalogue = watch::Sender::new(Arc::new(Catalogue::of(&world)));
+        let waiters = Waiters::default();
+        let handle =
+            EngineHandle::new(sender, Arc::new(stop), status.subscribe(), catalogue.subscribe(), waiters.clone());
         let it = Loop {
             store,
             hands: Box::new(hands),
@@ -173,6 +182,8 @@ impl Engine {
             inbox,
             stopping,
             status,
+            catalogue,
+            waiters,
             world,
             engine,
             epoch,
@@ -181,6 +192,7 @@ impl Engine {
             _lock: lock,
             wake: None,
             wake_wall: None,
+            acted: loaded.previous.as_ref().map(|previous| previous.mono),
             loaded: Some(now),
             snapshot_at: loaded.snapshot_at,
             prune_at: Duration::ZERO,

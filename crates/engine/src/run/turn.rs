@@ -9,20 +9,24 @@ use atelier_domain::WorkspaceId;
 use atelier_domain::history::Event;
 use atelier_domain::reason::Reason;
 use atelier_domain::schedule::due::SMALL_STEP_BACK;
-use atelier_domain::time::{Mono, Now, Timestamp};
-use atelier_domain::world::{Answer, Input, Outcome, World};
+use atelier_domain::time::{Mono, Now, Span, Timestamp};
+use atelier_domain::world::{Answer, Input, Outcome, Report, World};
 use tokio::sync::{mpsc, watch};
 
+use super::catalogue::Catalogue;
 use super::disk::Disk;
 use super::event;
 use super::handle::{Message, OrderError, OrderMail, ReportMail};
+use super::over::Waiters;
 use super::status::{Phase, Status};
 use super::time::EngineTime;
 use super::{Commit, DataLock, Options};
 use crate::clock;
 use crate::hands::Hands;
-use crate::store::{self, Answered, BatchRow, CommandRow, Store, Trace, WriteTx, json};
+use crate::store::{self, Answered, BatchRow, CommandRow, Person, Store, Trace, WriteTx, json};
 
+/// A shorter absence makes no difference to anybody's deadline.
+const WORTH_TELLING: Span = Span::seconds(5);
 /// A deadline that keeps being due must not make the loop spin.
 const SHORTEST_NAP: Duration = Duration::from_millis(10);
 /// The wall clock may jump, and a test's or a laptop's often does: it is looked at so often.
@@ -48,6 +52,8 @@ pub(super) struct Loop {
     pub inbox: mpsc::Receiver<Message>,
     pub stopping: watch::Receiver<bool>,
     pub status: watch::Sender<Status>,
+    pub catalogue: watch::Sender<Arc<Catalogue>>,
+    pub waiters: Waiters,
     pub world: World,
     /// The mark of this engine beside its epoch.
     pub engine: String,
@@ -59,6 +65,8 @@ pub(super) struct Loop {
     pub _lock: Option<DataLock>,
     pub wake: Option<Mono>,
     pub wake_wall: Option<Timestamp>,
+    /// When somebody last acted, if that was before the World was loaded.
+    pub acted: Option<Mono>,
     /// When the World was loaded, if its first step is still to come.
     pub loaded: Option<Now>,
     pub snapshot_at: Option<Timestamp>,
@@ -72,6 +80,7 @@ pub(super) struct Loop {
 impl Drop for Loop {
     /// However it ends, nobody is told that it runs.
     fn drop(&mut self) {
+        self.waiters.look_again();
         self.status.send_if_modified(|status| {
             let is_over = matches!(status.phase, Phase::Fenced | Phase::Stopped);
             if !is_over {
@@ -156,7 +165,7 @@ impl Loop {
             let (mut work, now, is_load) = match self.loaded.take() {
                 // It looks at what became due while nobody looked; that also asks whether the epoch is still ours, so that what
                 // is wanted is told only then.
-                Some(now) => (Vec::new(), now, true),
+                Some(now) => (self.absence(now), now, true),
                 None => {
                     if !self.gather(&mut mail).await {
                         return Phase::Stopped;
@@ -192,6 +201,17 @@ impl Loop {
             }
             self.tidy(now).await;
         }
+    }
+
+    /// What is to be said of the time in which nobody could act, if that was long.
+    fn absence(&mut self, now: Now) -> Vec<Work> {
+        let away = self.acted.take().map(|last| now.mono.since(last)).unwrap_or_default();
+        if away < WORTH_TELLING {
+            return Vec::new();
+        }
+        let input = Input::Report(Report::Absent { away });
+        let (reply, _nobody_waits) = tokio::sync::oneshot::channel();
+        vec![Work::Report(Box::new(ReportMail { json: json(&input), input, sent: clock::instant(), reply }))]
     }
 
     /// Waits for something to do. False when it is time to stop.
@@ -303,9 +323,18 @@ impl Loop {
         tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref()).await?;
         for ((item, event), reply) in work.iter().zip(events).zip(&outcome.replies) {
             let (Work::Order(mail), Some(event), Some(Ok(answer))) = (item, event, reply) else { continue };
-            if let Some(event) = event::done(event, answer) {
-                tx.record(&mail.workspace, &mail.author, None, &event).await?;
-            }
+            let Some(event) = event::done(event, answer) else { continue };
+            let person = mail.command().and_then(|command| event::concerned(&command.order));
+            let person = match person {
+                Some(id) => tx.person(id).await?,
+                None => None,
+            };
+            let subject = person.as_ref().map(Person::subject);
+            let event = match &subject {
+                Some(subject) => event::named(event, &subject.name),
+                None => event,
+            };
+            tx.record(&mail.workspace, &mail.author, subject.as_ref(), &event).await?;
         }
         let revision = tx.revision();
         let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());
@@ -359,6 +388,9 @@ impl Loop {
             status.is_disk_low = self.disk.as_ref().is_some_and(Disk::is_low);
             status.lag = lag;
         });
+        if self.catalogue.borrow().is_stale(&outcome) {
+            self.catalogue.send_replace(Arc::new(Catalogue::of(&self.world)));
+        }
         for (index, mail) in twins {
             let judged = outcome.replies.get(index).and_then(Clone::clone);
             let told = judged.map_or(Err(OrderError::Uncertain), |judged| judged.map_err(OrderError::Refused));
@@ -372,6 +404,7 @@ impl Loop {
                 (Work::Report(mail), _) => drop(mail.reply.send(Ok(()))),
             }
         }
+        self.waiters.tell(std::mem::take(&mut outcome.ended), &outcome.ended_rests);
         if !outcome.effects.is_empty() {
             metrics::counter!("atelier_engine_effects_total").increment(outcome.effects.len() as u64);
             self.hands.act(std::mem::take(&mut outcome.effects));
@@ -388,7 +421,7 @@ impl Loop {
 
     fn event(&self, work: &Work) -> Option<Event> {
         match work {
-            Work::Order(mail) => mail.order().and_then(|order| event::event(&self.world, order)),
+            Work::Order(mail) => mail.command().and_then(|command| event::event(&self.world, command)),
             Work::Report(_) => None,
         }
     }
@@ -444,7 +477,7 @@ impl Loop {
         let (free, floor) = disk.numbers();
         let (mut refused, kept): (Vec<Work>, Vec<Work>) =
             std::mem::take(work).into_iter().partition(|work| match work {
-                Work::Order(mail) => mail.order().is_some_and(|order| !order.frees()),
+                Work::Order(mail) => mail.command().is_some_and(|command| !command.order.frees()),
                 Work::Report(_) => false,
             });
         *work = kept;
@@ -533,7 +566,11 @@ impl Loop {
         let loaded = self.store.load_engine().await?;
         let now = self.time.now();
         self.world = World::load(loaded.records, now);
+        self.catalogue.send_replace(Arc::new(Catalogue::of(&self.world)));
+        // A commit of which nobody knew may have ended some.
+        self.waiters.look_again();
         self.snapshot_at = loaded.snapshot_at;
+        self.acted = loaded.previous.as_ref().map(|previous| previous.mono);
         self.loaded = Some(now);
         Ok(true)
     }
@@ -636,7 +673,7 @@ fn command_rows<'a>(work: &'a [Work], outcome: &Outcome) -> Vec<CommandRow<'a>> 
             digest: &mail.digest,
             answer: json(judged),
             payload: match (judged, &mail.payload) {
-                (Ok(Answer::Job(job)), Some(payload)) => Some((job.0, payload.as_str())),
+                (Ok(Answer::Job(job) | Answer::Jobs { first: job, .. }), Some(payload)) => Some((job.0, payload)),
                 _ => None,
             },
         })

@@ -37,6 +37,12 @@ pub struct FirstAccount {
 }
 
 impl Store {
+    /// The id of this installation: what it makes elsewhere is marked with it.
+    pub async fn installation_id(&self) -> Result<String> {
+        let row = self.reader.row(sqlx::query("select id from installation")).await?;
+        Ok(row.map(|row| row.get(0)).unwrap_or_default())
+    }
+
     /// Finds or makes the installation's row and gives the present revision.
     pub(super) async fn claim_installation(&self) -> Result<i64> {
         let _in_line = self.write_lock.lock().await;

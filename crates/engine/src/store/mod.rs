@@ -7,24 +7,45 @@
 //!   locked by it until the commit, so changes of two servers never interleave;
 //! - one file per noun, rows stay private, domain types go in and out.
 
+mod agents;
+mod answers;
+mod app_sessions;
+mod cluster_counts;
+mod decisions;
 mod engine;
+mod environment;
 mod history;
 mod installation;
+mod job_names;
+mod jobs;
+mod ledger;
+mod named;
 mod open;
 mod people;
 mod readers;
 mod sessions;
 mod sign_in_failures;
+mod spending;
 mod sql;
+mod tokens;
 mod write;
 
+pub use agents::{Admission, LocalUser};
+pub use app_sessions::AppSession;
+pub use cluster_counts::NodeCounts;
+pub use decisions::{DecisionEntry, DecisionFilter, PowerChange};
 pub(crate) use engine::{Answered, BatchRow, CommandRow, Trace, json};
-pub use engine::{Keep, Known, Loaded, Previous, Replay, ReplayError};
+pub use engine::{Keep, Known, Loaded, Moment, Previous, Replay, ReplayError, Which};
+pub use environment::BaseEnvironment;
 pub use history::{HistoryEntry, HistoryFilter};
 pub use installation::{FirstAccount, Workspace};
+pub use jobs::{JobFilter, JobLine, JobRow};
+pub use ledger::ledger_name;
 pub use open::{Missing, OpenError};
 pub use people::{Account, NewAccount, PeopleFilter, PeopleOrder, Person, SeenAt};
 pub use sessions::{WebSession, WebSessionInfo};
+pub use spending::{SERVERLESS, SpendBy, SpendFilter};
+pub use tokens::Token;
 pub use write::{Author, WriteTx};
 
 use sqlx::AnyPool;

@@ -38,6 +38,11 @@ pub struct WebSessionInfo {
 }
 
 const COLUMNS: &str = "id, workspace_id, user_id, device, address, created_at, seen_at, ends_at";
+/// The same where other tables are joined.
+pub(super) const JOINED: &str =
+    "s.id, s.workspace_id, s.user_id, s.device, s.address, s.created_at, s.seen_at, s.ends_at";
+/// How many they are.
+pub(super) const JOINED_COUNT: usize = 8;
 
 impl Store {
     /// One session by its key.
@@ -50,8 +55,7 @@ impl Store {
     /// A session with the person whose it is, in one trip to the database: every request of somebody signed in asks this.
     pub async fn session_and_person(&self, key: &SessionKey) -> Result<Option<(WebSessionInfo, Person)>> {
         let sql = format!(
-            "select {}, s.id, s.workspace_id, s.user_id, s.device, s.address, s.created_at, s.seen_at, s.ends_at \
-             from web_sessions s join users u on u.id = s.user_id where s.id = $1",
+            "select {}, {JOINED} from web_sessions s join users u on u.id = s.user_id where s.id = $1",
             people::COLUMNS
         );
         let row = self.reader.row(sqlx::query(&sql).bind(key.as_str())).await?;
@@ -148,7 +152,7 @@ impl WriteTx<'_> {
 }
 
 /// Reads [`COLUMNS`] from the column `first` on.
-fn info(row: &AnyRow, first: usize) -> WebSessionInfo {
+pub(super) fn info(row: &AnyRow, first: usize) -> WebSessionInfo {
     WebSessionInfo {
         key: SessionKey::new(row.get::<String, _>(first)),
         workspace: WorkspaceId::new(row.get::<String, _>(first + 1)),

@@ -7,13 +7,16 @@ use std::time::Duration;
 use atelier_domain::compute::cluster::ScaleSettings;
 use atelier_domain::compute::job::{JobSpec, JobState, Priority, Target};
 use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName};
+use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, JobId, Resources};
 use atelier_domain::history::Actor;
 use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, Command, Effect, Exit, Order, Part, Report};
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_engine::hands::Hands;
-use atelier_engine::run::{CommandId, Engine, EngineHandle, MachineClock, NewOrder, Options, OrderError, Phase};
+use atelier_engine::run::{
+    CommandId, Engine, EngineHandle, MachineClock, NewOrder, Options, OrderError, Payload, Phase,
+};
 use atelier_engine::store::{Author, FirstAccount, Kind, Missing, Store};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -121,6 +124,7 @@ impl Running {
 
     pub async fn give_with(&self, id: &str, order: Order, payload: Option<String>) -> Result<Answer, OrderError> {
         let id = CommandId::parse(id).expect("an id");
+        let payload = payload.map(|body| Payload { body, ..Payload::default() });
         self.handle.order(NewOrder { id, payload, author: author(), command: self.command(order) }).await
     }
 
@@ -162,7 +166,9 @@ pub fn cluster(name: &str, max: u32) -> Order {
     Order::CreateCluster {
         name: ComputeName::parse(name).expect("a name"),
         size: SizeName::parse("cpu-4").expect("a name"),
-        scale: ScaleSettings { min: 0, max, idle: Span::seconds(120) },
+        scale: ScaleSettings { min: 0, max, idle: Span::seconds(120), warm: 0 },
+        tier: Default::default(),
+        tags: Tags::default(),
     }
 }
 
@@ -175,6 +181,8 @@ pub fn submit(cluster: ClusterId) -> Order {
         timeout: None,
         grace: Span::seconds(30),
         retry: None,
+        tier: Default::default(),
+        after: Vec::new(),
     })
 }
 
@@ -204,7 +212,7 @@ async fn finish_what_runs(handle: &EngineHandle, delay: Duration) {
             .collect::<Vec<Part>>()
     };
     for part in handle.ask(parts).await.expect("answers") {
-        tokio::spawn(carry_out(handle.clone(), Effect::StartJob { part, rank: 0, nodes: vec![part.node] }, delay));
+        tokio::spawn(carry_out(handle.clone(), Effect::EndJob { part, grace: Span::ZERO, is_preempted: false }, delay));
     }
 }
 

@@ -7,7 +7,7 @@ use atelier_domain::time::{Now, Timestamp};
 use sqlx::Row as _;
 
 use super::many::{Cell, Many, bind, in_list, run};
-use super::trace::Trace;
+use super::trace::{Trace, json};
 use crate::store::{Kind, Result, Store, WriteTx};
 
 /// A command that was answered before.
@@ -27,7 +27,7 @@ pub(crate) struct CommandRow<'a> {
     pub digest: &'a str,
     pub answer: String,
     /// What the job runs that this command made.
-    pub payload: Option<(u64, &'a str)>,
+    pub payload: Option<(u64, &'a crate::run::Payload)>,
 }
 
 /// A batch as it is kept for a replay.
@@ -136,10 +136,11 @@ impl WriteTx<'_> {
         self.topics.extend(&trace.topics);
         let mut answered =
             Many::new("insert into commands (workspace_id, id, mono, revision, digest, answer) values", 6, "");
-        let mut payloads = Many::new("insert into job_payloads (job_id, body) values", 2, "");
+        let mut payloads = Many::new("insert into job_payloads (job_id, name, tags, body) values", 4, "");
         for command in commands {
-            if let Some((job, body)) = command.payload {
-                payloads.push([job.into(), body.into()]);
+            if let Some((job, payload)) = command.payload {
+                let tags = json(&payload.tags);
+                payloads.push([job.into(), payload.name.as_str().into(), tags.into(), payload.body.as_str().into()]);
             }
             answered.push([
                 command.workspace.into(),

@@ -3,6 +3,7 @@
 mod batch;
 mod load;
 mod many;
+mod moment;
 mod prune;
 mod replay;
 mod trace;
@@ -10,6 +11,7 @@ mod trace;
 pub use batch::Known;
 pub(crate) use batch::{Answered, BatchRow, CommandRow};
 pub use load::{Loaded, Previous};
+pub use moment::{Moment, Which};
 pub use prune::Keep;
 pub use replay::{Replay, ReplayError};
 pub(crate) use trace::{Trace, json};

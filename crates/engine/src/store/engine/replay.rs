@@ -27,6 +27,15 @@ pub enum ReplayError {
     /// Nothing to begin with.
     #[error("no snapshot is kept, so there is nothing to begin a replay with")]
     NoSnapshot,
+    /// What is asked for is older than all that is kept.
+    #[error("that is older than the log, which can be replayed from {since:?} on")]
+    TooOld {
+        /// From then on it can be replayed.
+        since: Timestamp,
+    },
+    /// There was no such batch.
+    #[error("nothing was decided there: no batch of the log has that number")]
+    NoSuchBatch,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] Error),
@@ -79,6 +88,6 @@ impl Store {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(what: &'static str, json: &str) -> Result<T> {
+pub(super) fn read<T: serde::de::DeserializeOwned>(what: &'static str, json: &str) -> Result<T> {
     serde_json::from_str(json).map_err(|error| Error::Unreadable { what, value: error.to_string() })
 }

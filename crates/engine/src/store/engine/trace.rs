@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use atelier_domain::compute::JobId;
 use atelier_domain::compute::cluster::ClusterPhase;
 use atelier_domain::compute::job::{Job, JobState, Target, Verdict};
 use atelier_domain::compute::node::{Holder, Node, NodeState};
 use atelier_domain::history::Topic;
 use atelier_domain::time::{Now, Timestamp};
-use atelier_domain::world::{About, Decision, EndedJob, Key, Outcome, Record, ScheduleTarget, World};
+use atelier_domain::world::{About, Decision, EndedJob, EndedRest, Key, Outcome, Record, ScheduleTarget, World};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -39,6 +40,10 @@ impl Trace {
         for ended in &outcome.ended {
             rows.put_ended(ended);
         }
+        for rest in &outcome.ended_rests {
+            topics.insert(Topic::Jobs);
+            rows.put_rest(&rest.first, rest.count, Some(rest));
+        }
         let over: BTreeSet<Key> = outcome.ended.iter().map(|ended| Key::Job(ended.job.id)).collect();
         for key in outcome.gone.iter().filter(|key| !over.contains(*key)) {
             topics.extend(topic(key));
@@ -48,6 +53,9 @@ impl Trace {
             topics.insert(Topic::Jobs);
         }
         for (ordinal, decision) in outcome.decisions.iter().enumerate() {
+            if matches!(decision.about, About::Instance(_) | About::Budget) {
+                topics.insert(Topic::Warnings);
+            }
             rows.decide(decision, ordinal, revision, now);
         }
         rows.charge(outcome, now.wall);
@@ -68,9 +76,20 @@ impl Trace {
         add(&mut hash, &Cell::Text(json(&outcome.replies)));
         let hash = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
 
-        let Rows { deletes, small_deletes, small, instances, clusters, nodes, jobs, schedules, decisions, ledger } =
-            rows;
-        let tables = vec![small, instances, clusters, nodes, jobs, schedules, decisions, ledger];
+        let Rows {
+            deletes,
+            small_deletes,
+            small,
+            instances,
+            clusters,
+            nodes,
+            jobs,
+            ranges,
+            schedules,
+            decisions,
+            ledger,
+        } = rows;
+        let tables = vec![small, instances, clusters, nodes, jobs, ranges, schedules, decisions, ledger];
         Self { deletes, small_deletes, tables, topics, hash }
     }
 
@@ -101,10 +120,17 @@ const fn topic(key: &Key) -> Option<Topic> {
     match key {
         // Counters that move with every new thing; a pause and a resume are told by their history.
         Key::State => None,
-        Key::Site(_) | Key::Size(_) | Key::Limit(_) | Key::Unknown(..) => Some(Topic::Engine),
+        Key::Site(_)
+        | Key::Size(_)
+        | Key::Limit(_)
+        | Key::IdleRules(_)
+        | Key::Budget(_)
+        | Key::ShareRules(_)
+        | Key::Share(..)
+        | Key::Unknown(..) => Some(Topic::Engine),
         Key::Instance(_) => Some(Topic::Instances),
         Key::Cluster(_) | Key::Node(_) => Some(Topic::Clusters),
-        Key::Job(_) => Some(Topic::Jobs),
+        Key::Job(_) | Key::Array(_) => Some(Topic::Jobs),
         Key::Schedule(_) => Some(Topic::Schedules),
     }
 }
@@ -117,6 +143,7 @@ struct Rows {
     clusters: Many,
     nodes: Many,
     jobs: Many,
+    ranges: Many,
     schedules: Many,
     decisions: Many,
     ledger: Many,
@@ -131,6 +158,8 @@ impl Rows {
                 "delete from nodes where id in ",
                 "delete from jobs where id in ",
                 "delete from schedules where id in ",
+                // What is over stays.
+                "delete from job_ranges where ended_at = 0 and payload_id in ",
             ]
             .map(|head| (head, Vec::new()))
             .into(),
@@ -158,10 +187,16 @@ impl Rows {
             ),
             jobs: Many::new(
                 "insert into jobs (id, workspace_id, owner_id, target_kind, target_id, state, priority, nodes, \
-                 submitted_at, ended_at, verdict, body) values",
-                12,
+                 submitted_at, ended_at, verdict, payload_id, body) values",
+                13,
                 "on conflict (id) do update set state = excluded.state, priority = excluded.priority, \
                  ended_at = excluded.ended_at, verdict = excluded.verdict, body = excluded.body",
+            ),
+            ranges: Many::new(
+                "insert into job_ranges (first_id, last_id, payload_id, workspace_id, owner_id, target_kind, target_id, \
+                 state, ended_at, verdict, body) values",
+                11,
+                "",
             ),
             schedules: Many::new(
                 "insert into schedules (id, workspace_id, target_kind, target_id, is_enabled, body) values",
@@ -183,13 +218,14 @@ impl Rows {
         }
     }
 
-    const fn tables(&self) -> [&Many; 8] {
+    const fn tables(&self) -> [&Many; 9] {
         [
             &self.small,
             &self.instances,
             &self.clusters,
             &self.nodes,
             &self.jobs,
+            &self.ranges,
             &self.schedules,
             &self.decisions,
             &self.ledger,
@@ -256,7 +292,24 @@ impl Rows {
                     json(&entry).into(),
                 ]);
             }
-            Key::State | Key::Site(_) | Key::Size(_) | Key::Limit(_) | Key::Unknown(..) => {
+            Key::Array(first) => {
+                let Some(array) = world.array(*first) else { return };
+                for stretch in &array.rest {
+                    self.put_rest(&array.job(stretch.from), stretch.count, None);
+                }
+                self.remove_ranges(*first);
+                let [kind, id] = small_id(key);
+                self.small.push([kind, id, json(&Record::Array(Box::new(array.clone()))).into()]);
+            }
+            Key::State
+            | Key::Site(_)
+            | Key::Size(_)
+            | Key::Limit(_)
+            | Key::IdleRules(_)
+            | Key::Budget(_)
+            | Key::ShareRules(_)
+            | Key::Share(..)
+            | Key::Unknown(..) => {
                 let (Some(record), [kind, id]) = (world.record(key), small_id(key)) else { return };
                 self.small.push([kind, id, json(&record).into()]);
             }
@@ -290,24 +343,45 @@ impl Rows {
         ]);
     }
 
+    /// Jobs that have no rows of their own.
+    fn put_rest(&mut self, first: &Job, count: u32, ended: Option<&EndedRest>) {
+        let [kind, target] = target_cells(&first.spec.target);
+        let state = ended.map_or_else(|| first.state(), |ended| JobState::of(&ended.verdict));
+        self.ranges.push([
+            first.id.0.into(),
+            (first.id.0 + u64::from(count.saturating_sub(1))).into(),
+            first.payload().0.into(),
+            first.workspace.as_str().into(),
+            first.owner.as_str().into(),
+            kind,
+            target,
+            state.key().into(),
+            ended.map_or(0, |ended| ended.at.0.max(1)).into(),
+            ended.map_or_else(String::new, |ended| json(&ended.verdict)).into(),
+            json(first).into(),
+        ]);
+    }
+
+    /// Those of an array that are not over are written anew each time.
+    fn remove_ranges(&mut self, array: JobId) {
+        self.deletes[5].1.push(array.0.into());
+    }
+
     fn put_job(&mut self, job: &Job, state: JobState, ended: i64, verdict: &str) {
-        let (kind, target) = match &job.spec.target {
-            Target::Cluster(id) => ("cluster", id.0.to_string()),
-            Target::Instance(id) => ("instance", id.0.to_string()),
-            Target::Serverless(size) => ("serverless", size.to_string()),
-        };
+        let [kind, target] = target_cells(&job.spec.target);
         self.jobs.push([
             job.id.0.into(),
             job.workspace.as_str().into(),
             job.owner.as_str().into(),
-            kind.into(),
-            target.into(),
+            kind,
+            target,
             state.key().into(),
             job.spec.priority.key().into(),
             i64::from(job.spec.nodes).into(),
             job.submitted.0.into(),
             ended.into(),
             verdict.into(),
+            job.payload().0.into(),
             json(job).into(),
         ]);
     }
@@ -325,7 +399,20 @@ impl Rows {
             Key::Node(id) => (2, id.0),
             Key::Job(id) => (3, id.0),
             Key::Schedule(id) => (4, id.0),
-            Key::State | Key::Site(_) | Key::Size(_) | Key::Limit(_) | Key::Unknown(..) => {
+            Key::Array(first) => {
+                self.remove_ranges(*first);
+                self.small_deletes.push(small_id(key));
+                return;
+            }
+            Key::State
+            | Key::Site(_)
+            | Key::Size(_)
+            | Key::Limit(_)
+            | Key::IdleRules(_)
+            | Key::Budget(_)
+            | Key::ShareRules(_)
+            | Key::Share(..)
+            | Key::Unknown(..) => {
                 self.small_deletes.push(small_id(key));
                 return;
             }
@@ -341,6 +428,7 @@ impl Rows {
             About::Node(id) => ("node", id.0),
             About::Job(id) => ("job", id.0),
             About::Schedule(id) => ("schedule", id.0),
+            About::Budget => ("budget", 0),
         };
         self.decisions.push([
             revision.into(),
@@ -378,12 +466,27 @@ impl Rows {
     }
 }
 
+/// Where a job runs, as rows say it.
+fn target_cells(target: &Target) -> [Cell; 2] {
+    let (kind, id) = match target {
+        Target::Cluster(id) => ("cluster", id.0.to_string()),
+        Target::Instance(id) => ("instance", id.0.to_string()),
+        Target::Serverless(size) => ("serverless", size.to_string()),
+    };
+    [kind.into(), id.into()]
+}
+
 /// Where a small record is kept.
 fn small_id(key: &Key) -> [Cell; 2] {
     let (kind, id) = match key {
         Key::Site(name) => ("site", name.to_string()),
         Key::Size(name) => ("size", name.to_string()),
         Key::Limit(limit) => ("limit", json(limit)),
+        Key::IdleRules(workspace) => ("idle-rules", workspace.to_string()),
+        Key::Budget(budget) => ("budget", json(budget)),
+        Key::ShareRules(workspace) => ("share-rules", workspace.to_string()),
+        Key::Share(workspace, person) => ("share", json(&(workspace, person))),
+        Key::Array(first) => ("array", first.0.to_string()),
         Key::Unknown(site, name) => ("unknown", format!("{site}/{}", name.replace('\0', "\u{fffd}"))),
         _ => ("state", String::new()),
     };

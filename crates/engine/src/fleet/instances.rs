@@ -1,0 +1,150 @@
+//! Instances: what their agents are told.
+
+use std::path::PathBuf;
+
+use atelier_domain::WorkspaceId;
+use atelier_domain::compute::script::{ScriptRun, split_arguments};
+use atelier_domain::compute::{InstanceId, NodeId};
+use atelier_domain::world::Report;
+use atelier_protocol::{App, Person, RunScripts, Script, SetUp, ToAgent};
+
+use super::Fleet;
+use crate::environments::{EnvironmentStatus, Environments};
+
+/// The name of JupyterLab in addresses.
+pub const JUPYTER: &str = "jupyter";
+/// The name of the terminal in addresses.
+pub const TERMINAL: &str = "terminal";
+
+/// An instance to be set up, as the engine says it.
+pub(super) struct Wanted {
+    pub instance: InstanceId,
+    pub node: NodeId,
+    pub generation: u64,
+    pub workspace: WorkspaceId,
+    pub name: String,
+    pub layer: u32,
+    pub has_scripts: bool,
+}
+
+impl Fleet {
+    /// Says where the environment of instances comes from. Without it instances have a terminal only.
+    pub fn stand_on(&self, environments: Environments) {
+        // Set once, at the start of the server.
+        let _ = self.inner.environments.set(environments);
+    }
+
+    /// The environment, once it is known whether there is one. While the first is being built a start waits for it.
+    async fn base(&self) -> Option<PathBuf> {
+        let environments = self.inner.environments.get()?;
+        let mut status = environments.watch();
+        loop {
+            if let Some(path) = environments.current() {
+                return Some(path);
+            }
+            let is_coming =
+                matches!(*status.borrow_and_update(), EnvironmentStatus::Waiting | EnvironmentStatus::Building { .. });
+            if !is_coming || status.changed().await.is_err() {
+                return environments.current();
+            }
+        }
+    }
+}
+
+/// Tells an agent to set an instance up, as soon as its environment is there.
+pub(super) async fn set_up(fleet: Fleet, person: Person, wanted: Wanted) {
+    let base = fleet.base().await;
+    let workspaces = fleet.store().workspaces().await.unwrap_or_default();
+    let workspace =
+        workspaces.into_iter().find(|one| one.id == wanted.workspace).map(|one| one.slug).unwrap_or_default();
+    let apps = base.iter().map(|_| jupyter()).collect();
+    let environment = [
+        ("CI_NAME", wanted.name.as_str()),
+        ("CI_WORKSPACE", workspace.as_str()),
+        ("CI_LOCAL_UBUNTU_USER", person.handle.as_str()),
+        ("ATELIER_INSTANCE", wanted.name.as_str()),
+        ("ATELIER_WORKSPACE", workspace.as_str()),
+    ];
+    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let message = SetUp {
+        instance: wanted.instance,
+        generation: wanted.generation,
+        name: wanted.name,
+        workspace,
+        person,
+        folder: fleet.folders().instance(wanted.instance),
+        base,
+        layer: wanted.layer,
+        apps,
+        environment,
+        has_scripts: wanted.has_scripts,
+    };
+    fleet.say(wanted.node, ToAgent::SetUp(Box::new(message)));
+}
+
+/// JupyterLab, at an address of its own: only its agent reaches the socket, so it asks for no token.
+fn jupyter() -> App {
+    let argv = [
+        "{layer}/bin/python",
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--ServerApp.sock={socket}",
+        "--ServerApp.sock_mode=0600",
+        "--ServerApp.root_dir={home}",
+        "--ServerApp.base_url=/",
+        "--ServerApp.allow_remote_access=True",
+        "--ServerApp.quit_button=False",
+        "--IdentityProvider.token=",
+        "--PasswordIdentityProvider.hashed_password=",
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ];
+    App {
+        name: JUPYTER.to_owned(),
+        argv: argv.into_iter().map(str::to_owned).collect(),
+        health: "/api".to_owned(),
+        has_kernels: true,
+    }
+}
+
+/// Tells an agent to run scripts.
+pub(super) fn run_scripts(
+    fleet: &Fleet,
+    instance: InstanceId,
+    node: NodeId,
+    generation: u64,
+    runs: &[ScriptRun],
+    is_trusted: bool,
+) {
+    let script = |run: &ScriptRun| {
+        let file = fleet.folders().blob(&run.script.blob)?;
+        Some(Script {
+            label: run.kind.key().to_owned(),
+            blob: run.script.blob.clone(),
+            size: file.metadata().ok()?.len(),
+            // Checked when they were given.
+            arguments: split_arguments(&run.script.arguments).unwrap_or_default(),
+            limit_seconds: u64::try_from(run.script.limit.as_millis()).unwrap_or_default().div_ceil(1_000),
+        })
+    };
+    let Some(scripts) = runs.iter().map(script).collect::<Option<Vec<_>>>() else {
+        let failure = Some("The text of a script is not in the data directory any more. Set the scripts again.".into());
+        return report(fleet, Report::ScriptDone { instance, generation, creation_done: false, failure });
+    };
+    fleet.say(node, ToAgent::RunScripts(Box::new(RunScripts { instance, generation, scripts, is_trusted })));
+}
+
+/// On one machine a home need not move to become that of a larger node.
+pub(super) fn resize(fleet: &Fleet, instance: InstanceId, generation: u64) {
+    report(fleet, Report::Resized { instance, generation, failure: None });
+}
+
+fn report(fleet: &Fleet, report: Report) {
+    let fleet = fleet.clone();
+    tokio::spawn(async move {
+        if let Some(engine) = fleet.engine() {
+            let _ = engine.report_all(&[report]).await;
+        }
+    });
+}
