@@ -5,10 +5,20 @@ use leptos_meta::{MetaTags, provide_meta_context};
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
+use crate::pages::ConfirmJobsPage;
+use crate::pages::EnvironmentPage;
 use crate::pages::{
-    ActivityPage, ComputePage, ComputeStart, ConfirmPeoplePage, HomePage, NewPasswordPage, NewPersonPage, PeoplePage,
-    PersonPage, ProfilePage, RolesPage, SearchPage, SetUpPage, SignInPage, UnknownPage,
+    ActivityPage, CancelJobsPage, ComputePage, ComputeStart, ConfirmPeoplePage, HomePage, JobPage, JobsPage,
+    NewJobPage, NewPasswordPage, NewPersonPage, PeoplePage, PersonPage, ProfilePage, RolesPage, SearchPage, SetUpPage,
+    SignInPage, UnknownPage,
 };
+use crate::pages::{BudgetsPage, CostPage, QuotaPage, SharesPage};
+use crate::pages::{
+    ClusterPage, DeleteClusterPage, EnginesPage, NewClusterPage, PreviewPage, RemoveSizePage, RemoveUnknownPage,
+    SizePage, SizesPage,
+};
+use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage};
+use crate::pages::{InstanceSchedulesPage, NewInstancePage, SchedulesPage, SettingsPage};
 use crate::server::{assets, page};
 use atelier_domain::account::Theme;
 
@@ -16,7 +26,7 @@ use atelier_domain::account::Theme;
 ///
 /// The theme is on the root element, so that the first paint is right: the person's own, or the cookie's for who is not
 /// signed in. "As the system" is no attribute at all, and style follows the browser then.
-pub fn shell(options: LeptosOptions) -> impl IntoView {
+pub fn shell() -> impl IntoView {
     let theme = page::viewer().map_or_else(page::cookie_theme, |viewer| viewer.theme);
     let theme = (theme != Theme::System).then(|| theme.key());
     view! {
@@ -32,11 +42,37 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 />
                 <link rel="stylesheet" href=assets::url("/pkg/atelier.css")/>
                 <link rel="icon" type="image/svg+xml" href=assets::url("/favicon.svg")/>
-                <HydrationScripts options islands=true/>
+                <BrowserHalf/>
                 <MetaTags/>
             </head>
             <body><App/></body>
         </html>
+    }
+}
+
+/// Loads the browser's half and wakes the islands as soon as the page is read.
+///
+/// Leptos' own script waits for a moment in which the browser is idle and sets no limit, so that on a busy machine a page may never
+/// come alive. What is here does not wait; it is a module, which runs when the page is whole and keeps nothing up before that.
+#[component]
+fn BrowserHalf() -> impl IntoView {
+    // What follows is plain HTML; only islands are ever hydrated.
+    if let Some(context) = Owner::current_shared_context() {
+        context.set_is_hydrating(false);
+    }
+    let name = assets::pkg_name();
+    let (script, wasm) = (format!("/pkg/{name}.js"), format!("/pkg/{name}_bg.wasm"));
+    let wake = format!(
+        "import * as half from \"{script}\";\n\
+         await half.default({{ module_or_path: \"{wasm}\" }});\n\
+         half.hydrate();\n\
+         for (const island of document.querySelectorAll(\"leptos-island\")) half[island.dataset.component]?.(island);"
+    );
+    let nonce = leptos::nonce::use_nonce();
+    view! {
+        <link rel="modulepreload" href=script nonce=nonce.clone()/>
+        <link as="fetch" rel="preload" type="application/wasm" crossorigin="anonymous" href=wasm/>
+        <script type="module" nonce=nonce inner_html=wake></script>
     }
 }
 
@@ -57,6 +93,36 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace") view=HomePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute") view=ComputeStart ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/:tab") view=ComputePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/jobs") view=JobsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/jobs/new") view=NewJobPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/jobs/cancel") view=CancelJobsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/jobs/confirm/:verb") view=ConfirmJobsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/jobs/:id") view=JobPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/clusters/new") view=NewClusterPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/clusters/:name") view=ClusterPage ssr=SsrMode::Async/>
+                <Route
+                    path=path!("/w/:workspace/compute/clusters/:name/delete") view=DeleteClusterPage ssr=SsrMode::Async
+                />
+                <Route path=path!("/w/:workspace/compute/clusters/:name/preview") view=PreviewPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/new") view=NewInstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/jobs") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/logs") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/monitoring") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=SsrMode::Async/>
+                <Route
+                    path=path!("/w/:workspace/compute/instances/:name/schedules") view=InstanceSchedulesPage
+                    ssr=SsrMode::Async
+                />
+                <Route path=path!("/w/:workspace/schedules") view=SchedulesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/settings") view=SettingsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/cost") view=CostPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/cost/budgets") view=BudgetsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/quota") view=QuotaPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/shares") view=SharesPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/activity") view=ActivityPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/search") view=SearchPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/people") view=PeoplePage ssr=SsrMode::Async/>
@@ -66,6 +132,12 @@ pub fn App() -> impl IntoView {
                 />
                 <Route path=path!("/w/:workspace/admin/people/:id") view=PersonPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/roles") view=RolesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/sizes") view=SizesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/sizes/:name") view=SizePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/sizes/:name/remove") view=RemoveSizePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/environment") view=EnvironmentPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/engines") view=EnginesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/admin/engines/remove") view=RemoveUnknownPage ssr=SsrMode::Async/>
             </FlatRoutes>
         </Router>
     }

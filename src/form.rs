@@ -72,6 +72,11 @@ impl FormState {
         flash.problems.iter().find(|problem| problem.field == field).map(|problem| problem.message.clone())
     }
 
+    /// Everything that is wrong.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.flash.as_ref().map(|flash| flash.problems.clone()).unwrap_or_default()
+    }
+
     /// Why the whole request was refused.
     pub fn refusal(&self) -> Option<String> {
         self.flash.as_ref()?.refusal.clone()

@@ -5,6 +5,7 @@
 //! plain HTML made on the server and complete without script; islands make it live and quick. So pages and components
 //! exist on the server alone, which keeps the browser's half small.
 
+pub mod ansi;
 pub mod api;
 pub mod error;
 pub mod islands;
@@ -22,6 +23,8 @@ pub mod form;
 pub mod pages;
 #[cfg(feature = "ssr")]
 pub mod server;
+#[cfg(feature = "ssr")]
+pub mod studio;
 #[cfg(feature = "ssr")]
 pub mod viewer;
 

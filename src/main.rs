@@ -9,5 +9,9 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    atelier::cli::main()
+    // What runs on nodes is small: it must not even look at what the server needs.
+    match atelier::cli::on_a_node(std::env::args_os().skip(1)) {
+        Some(code) => code,
+        None => atelier::cli::main(),
+    }
 }

@@ -31,6 +31,10 @@ pub struct Viewer {
     pub notices: Vec<Notice>,
     /// How many of them are new.
     pub unread: u32,
+    /// Stops of the person's own instances that were announced, the next first.
+    pub warnings: Vec<crate::api::compute::schedules::Warning>,
+    /// Budgets that concern the person and of which much is spent.
+    pub budgets: Vec<crate::api::compute::schedules::BudgetNote>,
     /// The time for which the page is made.
     pub now: Timestamp,
 }

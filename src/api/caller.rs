@@ -12,6 +12,7 @@ use tower_sessions::Session;
 
 use crate::error::AppError;
 use crate::server::actor::Actor;
+use crate::server::guard::NoSuchWorkspace;
 use crate::server::passwords::{HashError, Turn};
 use crate::server::request::RequestInfo;
 use crate::server::state::AppState;
@@ -34,10 +35,30 @@ impl Caller {
         let outside = || AppError::Transport { message: "called outside of a request".into() };
         let parts = use_context::<Parts>().ok_or_else(outside)?;
         let state = use_context::<AppState>().ok_or_else(outside)?;
+        Self::of(state, parts)
+    }
+
+    /// Of a request that passed the guard, for routes that are neither pages nor server functions. A workspace that is not
+    /// the caller's does not exist.
+    pub fn of(state: AppState, parts: Parts) -> Result<Self, AppError> {
+        let outside = || AppError::Transport { message: "called outside of a request".into() };
+        if parts.extensions.get::<NoSuchWorkspace>().is_some() {
+            return Err(AppError::not_found("workspace"));
+        }
         let request = parts.extensions.get::<RequestInfo>().cloned().ok_or_else(outside)?;
         let session = parts.extensions.get::<Session>().cloned();
         let actor = parts.extensions.get::<Arc<Actor>>().cloned();
         Ok(Self { state, request, headers: parts.headers, session, actor })
+    }
+
+    /// Somebody who came with a personal token. There is no web session.
+    pub fn with_token(state: AppState, request: RequestInfo, actor: Arc<Actor>) -> Self {
+        Self { state, request, headers: axum::http::HeaderMap::new(), session: None, actor: Some(actor) }
+    }
+
+    /// Whoever is signed in, to be kept.
+    pub fn shared_actor(&self) -> Result<Arc<Actor>, AppError> {
+        self.actor.clone().ok_or(AppError::SignedOut)
     }
 
     /// Whoever is signed in.

@@ -4,11 +4,18 @@
 //! so each authorises by itself through [`atelier_domain::access`]; a test walks them all.
 
 pub mod account;
+pub mod budgets;
 #[cfg(feature = "ssr")]
-mod caller;
+pub(crate) mod caller;
+pub mod compute;
+pub mod environments;
 pub mod history;
+pub mod jobs;
 pub mod people;
+pub mod quota;
 pub mod search;
+pub mod shares;
+pub mod tokens;
 
 use serde::{Deserialize, Serialize};
 

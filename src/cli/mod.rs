@@ -1,7 +1,12 @@
-//! The command line: `atelier serve`, `atelier config`, `atelier user …`.
+//! The command line: `atelier serve`, `atelier config`, `atelier simulate …`, `atelier token …`, `atelier user …`.
 //!
-//! Every command takes the same settings, made from the one table in [`crate::server::config`], and reads them the same way.
+//! Every command that needs settings takes the same ones, made from the one table in [`crate::server::config`], and reads them the same way.
 
+mod environment;
+mod nodes;
+mod replay;
+mod simulate;
+mod token;
 mod user;
 
 use std::collections::BTreeMap;
@@ -12,6 +17,20 @@ use clap::{Arg, ArgMatches, Command};
 
 use crate::server::config::{Config, ConfigError, Layers, SETTINGS, Secrecy, did_you_mean};
 use crate::server::{serve, telemetry};
+
+/// What drivers start on nodes: the agent, and the launcher of its sandboxes. None for everything else.
+pub fn on_a_node(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Option<ExitCode> {
+    let outcome = match arguments.next()?.to_str()? {
+        "launcher" => atelier_agent::launcher(arguments),
+        "agent" => match (arguments.next(), arguments.next(), arguments.next()) {
+            (Some(flag), Some(file), None) if flag == "--config" => atelier_agent::run(std::path::Path::new(&file)),
+            (Some(help), None, None) if help == "--help" || help == "-h" => return None,
+            _ => Err("agent needs --config FILE, a file that a driver has written for it".to_owned()),
+        },
+        _ => return None,
+    };
+    Some(finish(outcome))
+}
 
 /// Runs the command line and gives the exit code.
 pub fn main() -> ExitCode {
@@ -36,6 +55,10 @@ pub fn main() -> ExitCode {
         Err(error) => return fail(&one_line(&error), 2),
     };
     let (name, sub) = matches.subcommand().unwrap_or(("", &matches));
+    // A simulation has all it needs in its scenario, whatever the settings of a server are.
+    if name == "simulate" {
+        return simulate::run(sub);
+    }
     let layers = match layers(sub) {
         Ok(layers) => layers,
         Err(error) => return fail(&error.to_string(), 2),
@@ -56,6 +79,10 @@ pub fn main() -> ExitCode {
             warn_of_unknown_variables();
             finish(block_on(serve::run(config)))
         }
+        "environment" => finish(block_on(environment::build(config))),
+        "replay" => finish(block_on(replay::run(config, sub.clone()))),
+        "stop-all" => finish(block_on(nodes::stop_all(config))),
+        "token" => finish(block_on(token::run(config, sub.clone()))),
         "user" => match sub.subcommand() {
             Some(("reset-password", reset)) => {
                 let email = reset.get_one::<String>("email").cloned().unwrap_or_default();
@@ -87,6 +114,18 @@ fn command() -> Command {
         .subcommand(with_settings(
             Command::new("config").about("Prints the settings in force and where each comes from, secrets masked"),
         ))
+        .subcommand(
+            Command::new("agent")
+                .about("Runs jobs on a node; started by the server’s drivers")
+                .arg(Arg::new("config").long("config").value_name("FILE").help("What the driver has written for it")),
+        )
+        .subcommand(with_settings(
+            Command::new("stop-all").about("Ends all nodes on this machine that a stopped server has left running"),
+        ))
+        .subcommand(with_settings(environment::command()))
+        .subcommand(with_settings(replay::command()))
+        .subcommand(simulate::command())
+        .subcommand(with_settings(token::command()))
         .subcommand(with_settings(
             Command::new("user")
                 .about("Looks after accounts, for operators with a shell on the server")

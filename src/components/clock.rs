@@ -54,6 +54,11 @@ pub fn time_of_day(at: Timestamp, zone: &str) -> String {
     local(at, zone).strftime("%H:%M").to_string()
 }
 
+/// The clock to the second, for what did not take long: "14:18:09".
+pub fn second_of_day(at: Timestamp, zone: &str) -> String {
+    local(at, zone).strftime("%H:%M:%S").to_string()
+}
+
 /// The part of the day for a greeting: "Good morning", "Good afternoon", "Good evening".
 pub fn greeting(now: Timestamp, zone: &str) -> &'static str {
     match local(now, zone).hour() {
@@ -61,6 +66,24 @@ pub fn greeting(now: Timestamp, zone: &str) -> &'static str {
         12..18 => "Good afternoon",
         _ => "Good evening",
     }
+}
+
+/// When the day of that instant began there.
+pub fn midnight(now: Timestamp, zone: &str) -> Timestamp {
+    local(now, zone).start_of_day().map_or(now, |start| Timestamp(start.timestamp().as_millisecond()))
+}
+
+/// Reads what `<input type="datetime-local">` sends, in that zone: `2026-03-19T19:30`. A time that a change of clocks leaves out
+/// is the one after the gap.
+pub fn parse_local(text: &str, zone: &str) -> Option<Timestamp> {
+    let typed: jiff::civil::DateTime = text.trim().parse().ok()?;
+    let zoned = typed.to_zoned(TimeZone::get(zone).unwrap_or(TimeZone::UTC)).ok()?;
+    Some(Timestamp(zoned.timestamp().as_millisecond()))
+}
+
+/// The same the other way round, to the minute.
+pub fn typed_local(at: Timestamp, zone: &str) -> String {
+    local(at, zone).strftime("%Y-%m-%dT%H:%M").to_string()
 }
 
 /// The instant in RFC 3339, in UTC, for machines.
@@ -144,6 +167,19 @@ mod tests {
             ("2025-12-31T12:00:00Z", "31 December 2025"),
         ] {
             assert_eq!(day(at(then), now, "Europe/Berlin"), said);
+        }
+    }
+
+    #[test]
+    fn what_a_field_for_times_sends_is_read_in_the_zone() {
+        let zone = "Europe/Berlin";
+        let then = at("2026-03-19T18:30:00Z");
+        assert_eq!(parse_local(" 2026-03-19T19:30 ", zone), Some(then));
+        assert_eq!(parse_local(&typed_local(then, zone), zone), Some(then));
+        // 02:30 does not exist on that night.
+        assert_eq!(parse_local("2026-03-29T02:30", zone), Some(at("2026-03-29T01:30:00Z")));
+        for text in ["", "19:30", "tomorrow", "2026-13-01T00:00", "2026-03-19T19:30Z"] {
+            assert_eq!(parse_local(text, zone), None, "{text}");
         }
     }
 

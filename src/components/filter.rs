@@ -88,7 +88,7 @@ pub fn FilterBar(
 }
 
 /// A number with its thousands set apart: `1,003`.
-pub(super) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

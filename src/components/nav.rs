@@ -14,12 +14,28 @@ pub enum NavItem {
     Home,
     /// Instances, clusters, attached and serverless computes.
     Compute,
+    /// Jobs.
+    Jobs,
+    /// What starts and stops by itself.
+    Schedules,
+    /// What computes, people and jobs cost.
+    Cost,
     /// The history.
     Activity,
     /// People and their accounts.
     People,
     /// The matrix of roles.
     Roles,
+    /// The catalogue of sizes.
+    Sizes,
+    /// What may be held.
+    Quota,
+    /// Drivers, agents and the loop.
+    Engines,
+    /// The Python environment of instances.
+    Environment,
+    /// What holds for the whole workspace.
+    Settings,
     /// One's own profile, which stands in the user menu.
     Profile,
     /// A page that no entry leads to.
@@ -57,8 +73,8 @@ impl NavEntry {
     }
 }
 
-/// The whole navigation. An entry appears here when its page exists; coming are Jobs, Schedules, Environments and Files in
-/// the first group, Cost and Quota under Insight, Engines and Settings under Administration.
+/// The whole navigation. An entry appears here when its page exists; coming are Environments and Files in the first
+/// group.
 pub static NAV: [NavGroup; 3] = [
     NavGroup {
         heading: None,
@@ -77,17 +93,28 @@ pub static NAV: [NavGroup; 3] = [
                 needs: Action::InstanceRead,
                 href: instances,
             },
+            NavEntry { item: NavItem::Jobs, label: "Jobs", icon: "jobs", needs: Action::JobRead, href: paths::jobs },
+            NavEntry {
+                item: NavItem::Schedules,
+                label: "Schedules",
+                icon: "calendar",
+                needs: Action::InstanceRead,
+                href: paths::schedules,
+            },
         ],
     },
     NavGroup {
         heading: Some("Insight"),
-        entries: &[NavEntry {
-            item: NavItem::Activity,
-            label: "Activity",
-            icon: "audit",
-            needs: Action::HistoryRead,
-            href: paths::activity,
-        }],
+        entries: &[
+            NavEntry { item: NavItem::Cost, label: "Cost", icon: "cost", needs: Action::CostRead, href: paths::cost },
+            NavEntry {
+                item: NavItem::Activity,
+                label: "Activity",
+                icon: "audit",
+                needs: Action::HistoryRead,
+                href: paths::activity,
+            },
+        ],
     },
     NavGroup {
         heading: Some("Administration"),
@@ -106,12 +133,47 @@ pub static NAV: [NavGroup; 3] = [
                 needs: Action::MemberRead,
                 href: paths::roles,
             },
+            NavEntry {
+                item: NavItem::Sizes,
+                label: "Sizes",
+                icon: "cpu",
+                needs: Action::ClusterRead,
+                href: paths::sizes,
+            },
+            NavEntry {
+                item: NavItem::Quota,
+                label: "Quota",
+                icon: "gauge",
+                needs: Action::ClusterRead,
+                href: paths::quota,
+            },
+            NavEntry {
+                item: NavItem::Engines,
+                label: "Engines",
+                icon: "server",
+                needs: Action::EngineRead,
+                href: paths::engines,
+            },
+            NavEntry {
+                item: NavItem::Environment,
+                label: "Environment",
+                icon: "code",
+                needs: Action::EngineRead,
+                href: paths::environment,
+            },
+            NavEntry {
+                item: NavItem::Settings,
+                label: "Settings",
+                icon: "gear",
+                needs: Action::WorkspaceRead,
+                href: paths::settings,
+            },
         ],
     },
 ];
 
 /// What the bar on phones has room for, beside the profile.
-const THUMBS: [NavItem; 4] = [NavItem::Home, NavItem::Compute, NavItem::Activity, NavItem::People];
+const THUMBS: [NavItem; 4] = [NavItem::Home, NavItem::Compute, NavItem::Jobs, NavItem::People];
 
 fn instances(workspace: &str) -> String {
     paths::compute(workspace, "instances")
@@ -206,7 +268,9 @@ mod tests {
         for role in Role::ALL {
             let rights = Rights::of(&[role]);
             let seen = NAV.iter().flat_map(|group| group.entries).filter(|entry| entry.is_for(&rights)).count();
-            assert_eq!(seen, 5, "{role:?}");
+            // Engines and the environment are for who runs the machines.
+            let wanted = if rights.may_at_all(Action::EngineRead) { 13 } else { 11 };
+            assert_eq!(seen, wanted, "{role:?}");
         }
         assert!(NAV.iter().flat_map(|group| group.entries).all(|entry| !entry.is_for(&Rights::default())));
     }

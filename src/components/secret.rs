@@ -16,7 +16,7 @@ pub fn SecretOnce(
     view! {
         <section class="secret" role="status" aria-label=heading>
             <CodeBlock label=label text=value/>
-            <p>"Shown only now: Atelier keeps no copy that can be read. Hand it over before you leave this page."</p>
+            <p>"Shown only now: Atelier keeps no copy that can be read. Copy it before you leave this page."</p>
         </section>
     }
     .into_any()

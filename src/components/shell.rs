@@ -28,6 +28,9 @@ pub fn Shell(
 ) -> AnyView {
     let Flash { toast, secret, .. } = flash.unwrap_or_default();
     let folded = viewer.nav_collapsed.then_some("collapsed");
+    // Every page tells its viewer that an instance of theirs is going to stop.
+    let topics = topics.into_iter().chain([Topic::Warnings]).collect::<Vec<_>>();
+    let warnings = super::warning::corner(&viewer);
     view! {
         <a class="skip" href="#main">"Skip to content"</a>
         <div class="shell" data-nav=folded>
@@ -39,6 +42,7 @@ pub fn Shell(
             </main>
             <TabBar viewer=viewer current=current/>
         </div>
+        {warnings}
         <Overlay toast=toast/>
     }
     .into_any()

@@ -1,6 +1,10 @@
 //! The state of a thing: the word first, the shape second, the colour third.
 
 use atelier_domain::account::AccountState;
+use atelier_domain::compute::instance::InstanceState;
+use atelier_domain::compute::job::JobState;
+use atelier_domain::compute::node::NodeState;
+use atelier_domain::compute::verb::ClusterState;
 use leptos::prelude::*;
 
 use super::Glyph;
@@ -20,12 +24,105 @@ pub enum StateWord {
     ThisSession,
     /// Another session that is alive.
     Active,
+    /// A node or a job that works.
+    Running,
+    /// A node without a job.
+    Idle,
+    /// A node on its way.
+    Preparing,
+    /// A node on its way out.
+    Leaving,
+    /// A node that nobody can talk to.
+    Unusable,
+    /// A node that was taken back.
+    Preempted,
+    /// A cluster with as many nodes as it goes for.
+    Steady,
+    /// A cluster whose nodes come or go.
+    Resizing,
+    /// A cluster that starts nothing.
+    Paused,
+    /// A cluster that is going.
+    Deleting,
+    /// A job that waits.
+    Queued,
+    /// A job that its nodes start.
+    Starting,
+    /// A job whose outputs are collected.
+    Finalizing,
+    /// A job that is being ended.
+    CancelRequested,
+    /// A job of which a node is lost.
+    NotResponding,
+    /// A job that ended well.
+    Completed,
+    /// A job that ended otherwise.
+    Failed,
+    /// A job that was cancelled.
+    Canceled,
+    /// An instance whose first node is on its way.
+    Creating,
+    /// An instance that Atelier sets up.
+    SettingUp,
+    /// An instance whose scripts run.
+    RunningScripts,
+    /// An instance on which jobs run.
+    JobRunning,
+    /// An instance whose node leaves.
+    Stopping,
+    /// An instance without a node.
+    Stopped,
+    /// An instance whose applications start again.
+    Restarting,
+    /// An instance that never had a node.
+    CreationFailed,
+    /// An instance that could not be set up.
+    SetUpFailed,
+    /// An instance whose scripts failed.
+    ScriptsFailed,
+    /// An instance whose node is silent.
+    Unknown,
 }
 
 impl StateWord {
     /// Every state.
-    pub const ALL: [Self; 6] =
-        [Self::Online, Self::Away, Self::Waiting, Self::Disabled, Self::ThisSession, Self::Active];
+    pub const ALL: [Self; 35] = [
+        Self::Online,
+        Self::Away,
+        Self::Waiting,
+        Self::Disabled,
+        Self::ThisSession,
+        Self::Active,
+        Self::Running,
+        Self::Idle,
+        Self::Preparing,
+        Self::Leaving,
+        Self::Unusable,
+        Self::Preempted,
+        Self::Steady,
+        Self::Resizing,
+        Self::Paused,
+        Self::Deleting,
+        Self::Queued,
+        Self::Starting,
+        Self::Finalizing,
+        Self::CancelRequested,
+        Self::NotResponding,
+        Self::Completed,
+        Self::Failed,
+        Self::Canceled,
+        Self::Creating,
+        Self::SettingUp,
+        Self::RunningScripts,
+        Self::JobRunning,
+        Self::Stopping,
+        Self::Stopped,
+        Self::Restarting,
+        Self::CreationFailed,
+        Self::SetUpFailed,
+        Self::ScriptsFailed,
+        Self::Unknown,
+    ];
 
     /// The state of a person in a list of people.
     pub const fn of_person(state: AccountState, is_online: bool) -> Self {
@@ -35,6 +132,71 @@ impl StateWord {
             (AccountState::Active, true) => Self::Online,
             (AccountState::Active, false) => Self::Away,
         }
+    }
+
+    /// The state of a cluster.
+    pub const fn of_cluster(state: ClusterState) -> Self {
+        match state {
+            ClusterState::Steady => Self::Steady,
+            ClusterState::Resizing => Self::Resizing,
+            ClusterState::Paused => Self::Paused,
+            ClusterState::Deleting => Self::Deleting,
+        }
+    }
+
+    /// The state of a node.
+    pub const fn of_node(state: NodeState) -> Self {
+        match state {
+            NodeState::Preparing => Self::Preparing,
+            NodeState::Idle => Self::Idle,
+            NodeState::Running => Self::Running,
+            NodeState::Leaving => Self::Leaving,
+            NodeState::Unusable => Self::Unusable,
+            NodeState::Preempted => Self::Preempted,
+        }
+    }
+
+    /// The state of a job.
+    pub const fn of_job(state: JobState) -> Self {
+        match state {
+            JobState::Queued => Self::Queued,
+            JobState::Starting => Self::Starting,
+            JobState::Running => Self::Running,
+            JobState::Finalizing => Self::Finalizing,
+            JobState::CancelRequested => Self::CancelRequested,
+            JobState::NotResponding => Self::NotResponding,
+            JobState::Completed => Self::Completed,
+            JobState::Failed => Self::Failed,
+            JobState::Canceled => Self::Canceled,
+        }
+    }
+
+    /// The state of an instance.
+    pub const fn of_instance(state: InstanceState) -> Self {
+        match state {
+            InstanceState::Creating => Self::Creating,
+            InstanceState::SettingUp => Self::SettingUp,
+            InstanceState::UserSettingUp => Self::RunningScripts,
+            InstanceState::Running => Self::Running,
+            InstanceState::JobRunning => Self::JobRunning,
+            InstanceState::Stopping => Self::Stopping,
+            InstanceState::Stopped => Self::Stopped,
+            InstanceState::Starting => Self::Starting,
+            InstanceState::Restarting => Self::Restarting,
+            InstanceState::Resizing => Self::Resizing,
+            InstanceState::Deleting => Self::Deleting,
+            InstanceState::CreateFailed => Self::CreationFailed,
+            InstanceState::SetupFailed => Self::SetUpFailed,
+            InstanceState::UserSetupFailed => Self::ScriptsFailed,
+            InstanceState::Unusable => Self::Unusable,
+            InstanceState::Unknown => Self::Unknown,
+        }
+    }
+
+    /// The shape and the value of `data-state`, for what is drawn without a word.
+    pub(super) const fn drawn(self) -> (&'static str, &'static str) {
+        let (_, glyph, colour) = self.row();
+        (glyph, colour)
     }
 
     /// The word for people.
@@ -51,6 +213,35 @@ impl StateWord {
             Self::Disabled => ("Disabled", "denied", "disabled"),
             Self::ThisSession => ("This session", "running", "online"),
             Self::Active => ("Active", "idle", "away"),
+            Self::Running => ("Running", "running", "running"),
+            Self::Idle => ("Idle", "idle", "idle"),
+            Self::Preparing => ("Preparing", "starting", "preparing"),
+            Self::Leaving => ("Leaving", "leaving", "leaving"),
+            Self::Unusable => ("Unusable", "failed", "unusable"),
+            Self::Preempted => ("Preempted", "preempted", "preempted"),
+            Self::Steady => ("Steady", "running", "running"),
+            Self::Resizing => ("Resizing", "starting", "starting"),
+            Self::Paused => ("Paused", "warning", "warning"),
+            Self::Deleting => ("Deleting", "leaving", "leaving"),
+            Self::Queued => ("Queued", "queued", "queued"),
+            Self::Starting => ("Starting", "starting", "starting"),
+            Self::Finalizing => ("Finalizing", "starting", "starting"),
+            Self::CancelRequested => ("Cancelling", "leaving", "leaving"),
+            Self::NotResponding => ("Not responding", "unknown", "unknown"),
+            Self::Completed => ("Completed", "succeeded", "succeeded"),
+            Self::Failed => ("Failed", "failed", "failed"),
+            Self::Canceled => ("Canceled", "canceled", "canceled"),
+            Self::Creating => ("Creating", "starting", "starting"),
+            Self::SettingUp => ("Setting up", "starting", "starting"),
+            Self::RunningScripts => ("Running scripts", "starting", "starting"),
+            Self::JobRunning => ("Running jobs", "busy", "running"),
+            Self::Stopping => ("Stopping", "stopping", "stopping"),
+            Self::Stopped => ("Stopped", "stopped", "stopped"),
+            Self::Restarting => ("Restarting", "starting", "starting"),
+            Self::CreationFailed => ("Creation failed", "failed", "failed"),
+            Self::SetUpFailed => ("Set-up failed", "failed", "failed"),
+            Self::ScriptsFailed => ("Scripts failed", "failed", "failed"),
+            Self::Unknown => ("Unknown", "unknown", "unknown"),
         }
     }
 }

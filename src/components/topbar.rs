@@ -19,9 +19,9 @@ pub fn TopBar(
 ) -> AnyView {
     let slug = viewer.workspace.slug.clone();
     let topics = topics.into_iter().map(Topic::key).collect::<Vec<_>>().join(",");
-    let unread =
-        (viewer.unread > 0).then(|| if viewer.unread > 99 { "99+".to_owned() } else { viewer.unread.to_string() });
-    let bell = match viewer.unread {
+    let waiting = viewer.unread.saturating_add((viewer.warnings.len() + viewer.budgets.len()) as u32);
+    let unread = (waiting > 0).then(|| if waiting > 99 { "99+".to_owned() } else { waiting.to_string() });
+    let bell = match waiting {
         0 => "Notifications, none unread".to_owned(),
         count => format!("Notifications, {count} unread"),
     };
@@ -43,7 +43,7 @@ pub fn TopBar(
             <div class="topbar-end">
                 <Live stream=paths::events(&slug) revision=viewer.revision topics=topics sprite=sprite().to_owned()/>
                 <a class="btn ghost icon phone-only" href=paths::search(&slug) aria-label="Search"><Icon name="search"/></a>
-                <button class="btn ghost icon bell" type="button" popovertarget="m-bell" aria-label=bell data-count=unread><Icon name="bell"/></button>
+                <span data-live="bell"><button class="btn ghost icon bell" type="button" popovertarget="m-bell" aria-label=bell data-count=unread><Icon name="bell"/></button></span>
                 <button class="btn ghost icon" type="button" popovertarget="m-user"><Avatar name=viewer.name.clone() large=true/><span class="sr">{account}</span></button>
             </div>
             <WorkspaceMenu workspace=viewer.workspace.clone()/>
@@ -89,8 +89,12 @@ fn BellMenu(
     /// Who looks.
     viewer: Viewer,
 ) -> AnyView {
+    let warnings = super::warning::in_bell(&viewer);
+    let has_warnings = !viewer.warnings.is_empty() || !viewer.budgets.is_empty();
     let (now, zone) = (viewer.now, viewer.time_zone);
-    let list = if viewer.notices.is_empty() {
+    let list = if viewer.notices.is_empty() && has_warnings {
+        ().into_any()
+    } else if viewer.notices.is_empty() {
         view! { <p class="nothing">"Nothing yet. When somebody changes your account or your roles, it is said here."</p> }.into_any()
     } else {
         let notices: Vec<_> = viewer
@@ -115,7 +119,7 @@ fn BellMenu(
             </form>
         }
     });
-    view! { <div class="menu bell-menu" id="m-bell" popover="auto"><h3>"Notifications"</h3>{list}{read}</div> }
+    view! { <div class="menu bell-menu" id="m-bell" popover="auto"><h3>"Notifications"</h3><div data-live="bell-warnings">{warnings}</div>{list}{read}</div> }
         .into_any()
 }
 

@@ -15,8 +15,14 @@
 //! | `data-autosubmit` | field | sends its form when it changes |
 //! | `data-zone-proposal` | select | gets the browser's time zone while nothing is chosen |
 //! | `data-check="password"` | input | is checked by the server's own rule, with the form's `email` or `data-email` |
-//! | `data-dismiss` | link in a toast | removes the toast |
+//! | `data-quote` | element with a form | its `data-quote-part` is asked for again while one types; see `quote.rs` |
+//! | `data-ask` | input | its `data-answer` is what the server says about it while one types; see `name_check.rs` |
+//! | `data-week` | fieldset | the weekly grid, whose bars are dragged; see `week_grid.rs` |
+//! | `data-dismiss` | link or button in a toast | removes the toast; a warning stays away while the tab lives |
+//! | `data-log` | section | follows what a job prints; see `log.rs` |
 //! | `data-live` | element | is brought up to date; `data-key` or `id` tells its rows apart |
+//! | `data-every` | element | the page is brought up to date every so many seconds, for what no revision tells |
+//! | `data-go` | element | the browser goes there as soon as it appears |
 //! | `data-announce` | the same element | the noun for announcements: `person|people` |
 //!
 //! Ground rules: `web-sys` and `js-sys` only, no formatting or parsing crates, since all of this is sent to every
@@ -26,6 +32,8 @@
 mod dom;
 pub mod enhance;
 pub mod live;
+#[cfg(feature = "hydrate")]
+mod log;
 
 pub use enhance::Enhance;
 pub use live::Live;

@@ -7,7 +7,9 @@ use leptos::prelude::*;
 
 use super::events;
 use super::frame::{Place, Visit, load, studio};
+use crate::api::compute::{ComputeCounts, compute_counts};
 use crate::api::history::{HistoryPage, HistoryQuery, list_history};
+use crate::api::jobs::{JobView, recent_jobs};
 use crate::api::people::{HeadCount, head_count};
 use crate::components::{Card, Icon, LinkButton, Look, NavItem, Page, WayOut, clock};
 use crate::paths;
@@ -16,29 +18,40 @@ use crate::viewer::Viewer;
 /// How many events Home shows.
 const RECENT: usize = 8;
 
+/// How many jobs Home shows.
+const RECENT_JOBS: usize = 5;
+
 /// The start page of a workspace.
 #[component]
 pub fn HomePage() -> impl IntoView {
     let place = Place {
         nav: NavItem::Home,
         needs: Some((Action::WorkspaceRead, Whose::Others)),
-        topics: &[Topic::People, Topic::History],
+        topics: &[Topic::People, Topic::History, Topic::Instances, Topic::Clusters, Topic::Jobs],
     };
     studio(place, |visit| {
         let read = async {
             let people = head_count().await?;
             let history = list_history(&HistoryQuery::default()).await?;
-            Ok((people, history))
+            Ok((people, compute_counts().await?, recent_jobs(RECENT_JOBS).await?, history))
         };
-        load(visit.viewer.clone(), read, move |(people, history)| home(&visit, people, history))
+        load(visit.viewer.clone(), read, move |(people, computes, jobs, history)| {
+            home(&visit, people, computes, jobs, history)
+        })
     })
 }
 
-fn home(visit: &Visit, people: HeadCount, history: HistoryPage) -> AnyView {
+fn home(
+    visit: &Visit,
+    people: HeadCount,
+    computes: ComputeCounts,
+    jobs: Vec<JobView>,
+    history: HistoryPage,
+) -> AnyView {
     let viewer = &visit.viewer;
     let first_name = viewer.name.split_whitespace().next().unwrap_or_default();
     let greeting = format!("{}, {first_name}", clock::greeting(viewer.now, &viewer.time_zone));
-    let sub = format!("{} is set up and has no compute yet.", viewer.workspace.name);
+    let sub = summary(&viewer.workspace.name, computes);
     let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
     let add = view! {
         <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal>
@@ -46,14 +59,19 @@ fn home(visit: &Visit, people: HeadCount, history: HistoryPage) -> AnyView {
         </LinkButton>
     }
     .into_any();
-    let (figures, recent) = (figures(viewer, people), recent(visit, history));
-    let next = if viewer.may(Action::MemberWrite).is_ok() { first_steps(visit, people) } else { possibilities(viewer) };
+    let (figures, recent) = (figures(viewer, people, computes), recent(visit, history));
+    let next = if viewer.may(Action::MemberWrite).is_ok() {
+        first_steps(visit, people, computes)
+    } else {
+        possibilities(viewer)
+    };
+    let newest = newest_jobs(visit, jobs);
     view! {
         <Page heading=greeting title="Home" sub=sub actions=add>
             <div class="stack">
                 <div data-live="figures">{figures}</div>
                 <div class="split">
-                    <div class="stack">{next}</div>
+                    <div class="stack">{newest}{next}</div>
                     <aside class="stack">{recent}</aside>
                 </div>
             </div>
@@ -62,14 +80,42 @@ fn home(visit: &Visit, people: HeadCount, history: HistoryPage) -> AnyView {
     .into_any()
 }
 
-fn figures(viewer: &Viewer, people: HeadCount) -> AnyView {
+/// What there is and what it does, in one sentence.
+fn summary(workspace: &str, computes: ComputeCounts) -> String {
+    if computes.clusters + computes.instances + computes.serverless == 0 {
+        return format!("{workspace} has no computes yet.");
+    }
+    let kinds = [(computes.instances, "instance", "instances"), (computes.clusters, "cluster", "clusters")];
+    let there: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, many)| counted(count, one, many))
+        .collect();
+    let there = if there.is_empty() { "serverless jobs".to_owned() } else { and_list(&there) };
+    let jobs = counted(computes.running, "job runs", "jobs run");
+    format!("{workspace} has {there}; {jobs} and {} wait.", computes.waiting)
+}
+
+fn figures(viewer: &Viewer, people: HeadCount, computes: ComputeCounts) -> AnyView {
     let online = format!("{} online now", people.online);
+    let slug = &viewer.workspace.slug;
+    let tab = if computes.instances > 0 || computes.clusters == 0 { "instances" } else { "clusters" };
+    let clusters = paths::compute(slug, tab);
+    let machines = match (computes.sites, computes.nodes) {
+        (0, _) => "No driver has reported a place for nodes yet".to_owned(),
+        (_, nodes) => format!("with {}", counted(nodes, "node", "nodes")),
+    };
+    let (jobs, waiting) = (paths::jobs(slug), format!("{} waiting", computes.waiting));
     let allowed = Action::ALL.iter().filter(|action| viewer.rights.may_at_all(**action)).count();
     view! {
         <dl class="figures">
             <div>
                 <dt><Icon name="compute" class="i-s"/>"Computes"</dt>
-                <dd><span class="big">"0"</span><p class="sub">"No engine is connected to this server yet"</p></dd>
+                <dd><a class="big" href=clusters>{computes.clusters + computes.instances}</a><p class="sub">{machines}</p></dd>
+            </div>
+            <div>
+                <dt><Icon name="jobs" class="i-s"/>"Jobs running"</dt>
+                <dd><a class="big" href=jobs>{computes.running}</a><p class="sub">{waiting}</p></dd>
             </div>
             <div>
                 <dt><Icon name="users" class="i-s"/>"People"</dt>
@@ -88,7 +134,7 @@ fn figures(viewer: &Viewer, people: HeadCount) -> AnyView {
 }
 
 /// For who manages the workspace.
-fn first_steps(visit: &Visit, people: HeadCount) -> AnyView {
+fn first_steps(visit: &Visit, people: HeadCount, computes: ComputeCounts) -> AnyView {
     let slug = visit.slug();
     let team = match people.everyone {
         0 | 1 => "You are alone here so far. They get a temporary password and choose their own at the first sign-in."
@@ -101,7 +147,15 @@ fn first_steps(visit: &Visit, people: HeadCount) -> AnyView {
         0 | 1 => (paths::new_person(slug), "Add the people you work with"),
         _ => (paths::people(slug), "Look after your people"),
     };
-    let (roles, instances) = (paths::roles(slug), paths::compute(slug, "instances"));
+    let roles = paths::roles(slug);
+    let (cluster_href, cluster_label) = match computes.clusters {
+        0 => (paths::new_cluster(slug), "Create the first cluster"),
+        _ => (paths::compute(slug, "clusters"), "Look at your clusters"),
+    };
+    let (instance_href, instance_label) = match computes.instances {
+        0 => (paths::new_instance(slug), "Create the first instance"),
+        _ => (paths::compute(slug, "instances"), "Look at the instances"),
+    };
     let zone = format!("Times are shown in {}.", visit.viewer.time_zone.replace('_', " "));
     view! {
         <Card heading="Getting started" note="in any order">
@@ -116,8 +170,12 @@ fn first_steps(visit: &Visit, people: HeadCount) -> AnyView {
                     help=zone
                 />
                 <WayOut
-                    href=instances icon="compute" label="See what computes will be"
-                    help="Instances, clusters, attached machines and serverless jobs, once an engine is connected."
+                    href=instance_href icon="notebook" label=instance_label
+                    help="A workstation of one's own with JupyterLab and a terminal, that starts and stops by itself."
+                />
+                <WayOut
+                    href=cluster_href icon="cluster" label=cluster_label
+                    help="Nodes that come when jobs wait and go when they are done. A job can also have a machine to itself."
                 />
             </div>
         </Card>
@@ -125,7 +183,7 @@ fn first_steps(visit: &Visit, people: HeadCount) -> AnyView {
     .into_any()
 }
 
-/// For everybody else: what their roles will let them do.
+/// For everybody else: what their roles let them do.
 fn possibilities(viewer: &Viewer) -> AnyView {
     let areas = [Area::Instances, Area::Clusters, Area::Jobs].map(|area| {
         let actions: Vec<_> = Action::ALL
@@ -141,10 +199,7 @@ fn possibilities(viewer: &Viewer) -> AnyView {
     });
     let roles = paths::roles(&viewer.workspace.slug);
     view! {
-        <Card heading="What you may do" note="once computes exist">
-            <p class="muted">
-                "No engine is connected to this server yet, so there is nothing to start. When there is, you may:"
-            </p>
+        <Card heading="What you may do">
             <div class="cols-3">{areas.into_iter().collect_view()}</div>
             <p class="help"><a href=roles>"All rights of all roles"</a></p>
         </Card>
@@ -166,4 +221,14 @@ fn recent(visit: &Visit, mut history: HistoryPage) -> AnyView {
         </Card>
     }
     .into_any()
+}
+
+/// The newest jobs; nothing while there are none.
+fn newest_jobs(visit: &Visit, jobs: Vec<JobView>) -> AnyView {
+    let content = (!jobs.is_empty()).then(|| {
+        let all = view! { <a class="xs" href=paths::jobs(visit.slug())>"All jobs"</a> }.into_any();
+        let rows = super::jobs::brief(jobs, &visit.viewer);
+        view! { <Card heading="Recent jobs" action=all flush=true>{rows}</Card> }
+    });
+    view! { <div data-live="recent-jobs" data-announce="job|jobs">{content}</div> }.into_any()
 }

@@ -22,10 +22,11 @@ pub fn ProfilePage() -> impl IntoView {
             move |rows| sessions(rows, &viewer)
         });
         let (details, password, standing) = (details(&visit), password(&visit), standing(&visit.viewer));
+        let tokens = super::profile_tokens::tokens(&visit);
         view! {
             <Page heading="Profile" sub="How you appear, how the portal appears to you, and where you are signed in.">
                 <div class="split">
-                    <div class="stack">{details}{password}{sessions}</div>
+                    <div class="stack">{details}{password}{sessions}{tokens}</div>
                     <aside class="stack">{standing}</aside>
                 </div>
             </Page>

@@ -3,6 +3,8 @@
 //! A flag beats the environment, the environment beats the file, the file beats the default. `atelier config` prints what
 //! came out and from where. A wrong value is refused in one line that names the key, the value and the source.
 
+use atelier_engine::drivers::local::{Isolation, Settings as LocalSettings};
+use atelier_engine::environments::Settings as EnvironmentSettings;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
@@ -12,6 +14,8 @@ use std::path::{Path, PathBuf};
 use atelier_domain::session;
 use atelier_domain::time::Span;
 use secrecy::SecretString;
+
+use super::apps::PortRange;
 
 /// One setting.
 #[derive(Debug)]
@@ -39,6 +43,9 @@ pub enum Secrecy {
     UrlWithPassword,
 }
 
+/// Names below it lead back to the machine itself, so applications have addresses of their own without any set-up.
+const APPS_DOMAIN: &str = "localhost";
+
 const fn setting(key: &'static str, value_name: &'static str, default: &'static str, help: &'static str) -> Setting {
     Setting { key, value_name, default, secrecy: Secrecy::Open, help }
 }
@@ -63,6 +70,18 @@ pub const SETTINGS: &[Setting] = &[
         "",
         "The address people type, if it is not the listening one, such as https://atelier.example.org",
     ),
+    setting(
+        "apps_domain",
+        "DOMAIN",
+        APPS_DOMAIN,
+        "Applications live at names below this domain; needs a wildcard in DNS and, with TLS, in the certificate",
+    ),
+    setting(
+        "apps_ports",
+        "FIRST-LAST",
+        "",
+        "Ports for applications where they cannot have names of their own, such as 3100-3199; isolates them less",
+    ),
     setting("tls_cert", "FILE", "", "Certificate chain (PEM); needs --tls-key too"),
     setting("tls_key", "FILE", "", "Private key (PEM); needs --tls-cert too"),
     setting(
@@ -78,8 +97,48 @@ pub const SETTINGS: &[Setting] = &[
     },
     setting("trusted_proxies", "IP,IP", "", "Reverse proxies whose X-Forwarded-For is believed"),
     setting("max_connections", "N", "4096", "So many connections are served at once; further ones wait in line"),
+    setting(
+        "upload_limit_mib",
+        "N",
+        "1024",
+        "A file for a job, and all files of one upload together, have at most so many MiB",
+    ),
+    setting(
+        "keep_logs_days",
+        "N",
+        "90",
+        "Logs, outputs and figures of a job are removed so many days after its end; the job itself stays",
+    ),
     setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
     setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
+    setting("currency", "CODE", "EUR", "The currency of prices, as three capitals: EUR, USD, CHF"),
+    setting("local_nodes", "on|off", "on", "Whether nodes are made on the server's own machine"),
+    setting(
+        "local_overcommit",
+        "FACTOR",
+        "2",
+        "How many times the machine's cores are given out to nodes; memory is given out once",
+    ),
+    setting(
+        "local_isolation",
+        "on|users|off",
+        "on",
+        "How people are kept apart on the server's own machine: by users of their own and, with bubblewrap, private views; by users alone; not at all",
+    ),
+    setting(
+        "environment",
+        "auto|off",
+        "auto",
+        "Whether the server builds the Python environment of instances when it is missing",
+    ),
+    setting(
+        "environments",
+        "DIR",
+        "",
+        "Where such environments are, also for several servers [default: environments in the data directory]",
+    ),
+    setting("python", "FILE", "/usr/bin/python3", "The Python that they stand on; everybody must be able to start it"),
+    setting("alone_hours", "N", "24", "A node without a server and without jobs ends itself after so many hours"),
     setting("log", "FILTER", "info", "What is logged, such as info or atelier=debug,info"),
     setting("log_format", "FORMAT", "auto", "pretty, json, or auto: pretty on a terminal, json elsewhere"),
 ];
@@ -219,6 +278,10 @@ pub struct Config {
     pub database_url: Option<SecretString>,
     /// The address people type.
     pub public_url: Option<url::Url>,
+    /// The domain below which applications have their addresses.
+    pub apps_domain: String,
+    /// Ports for applications in place of names.
+    pub apps_ports: Option<PortRange>,
     /// Certificate and key.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The Owner to make if nobody has an account, and where the password is.
@@ -229,8 +292,18 @@ pub struct Config {
     pub trusted_proxies: Vec<IpAddr>,
     /// How many connections are served at once.
     pub max_connections: u32,
+    /// The most bytes of one upload.
+    pub upload_limit: u64,
+    /// So many days after a job's end its log and its outputs are removed.
+    pub keep_logs_days: u32,
     /// How long sessions last.
     pub sessions: session::Limits,
+    /// The currency of prices: three capitals.
+    pub currency: String,
+    /// How nodes are made on the server's own machine; none if they are not.
+    pub local: Option<LocalSettings>,
+    /// The Python environment of instances.
+    pub environments: EnvironmentSettings,
     /// The log's filter.
     pub log: String,
     /// The log's form.
@@ -273,12 +346,24 @@ impl Config {
             Ok(PathBuf::from(email.as_str()))
         })?;
         let admin = pair(email, layers.optional("admin_password_file", path)?, ["admin_email", "admin_password_file"])?;
+        let listen: SocketAddr = layers.parse("listen", |value| {
+            value.parse().map_err(|_| "is not an address with a port, such as 127.0.0.1:3000 or [::]:3000".to_owned())
+        })?;
+        let apps_domain = layers.parse("apps_domain", parse_domain)?;
+        let apps_ports = layers.optional("apps_ports", |value| {
+            let range = PortRange::parse(value)?;
+            if range.contains(listen.port()) {
+                return Err(format!("holds port {}, which is the portal’s own", listen.port()));
+            }
+            if apps_domain != APPS_DOMAIN {
+                return Err(format!(
+                    "is set beside apps_domain {apps_domain}; applications have names or ports, not both"
+                ));
+            }
+            Ok(range)
+        })?;
         Ok(Self {
-            listen: layers.parse("listen", |value| {
-                value
-                    .parse()
-                    .map_err(|_| "is not an address with a port, such as 127.0.0.1:3000 or [::]:3000".to_owned())
-            })?,
+            listen,
             data: layers.parse("data", |value| {
                 if value.is_empty() { Err("is empty".into()) } else { Ok(PathBuf::from(value)) }
             })?,
@@ -291,6 +376,8 @@ impl Config {
                 }
             })?,
             public_url: layers.optional("public_url", parse_public_url)?,
+            apps_domain,
+            apps_ports,
             tls,
             admin: admin.map(|(email, file)| (email.to_string_lossy().into_owned(), file)),
             metrics_token: layers.optional("metrics_token", |value| {
@@ -307,10 +394,40 @@ impl Config {
                     .collect()
             })?,
             max_connections: layers.parse("max_connections", |value| whole(value, 1, 1_000_000))?,
+            upload_limit: u64::from(layers.parse("upload_limit_mib", |value| whole(value, 1, 1_048_576))?) << 20,
+            keep_logs_days: layers.parse("keep_logs_days", |value| whole(value, 0, 36_500))?,
             sessions: session::Limits {
                 idle: Span::minutes(layers.parse("session_idle_minutes", |value| whole(value, 5, 43_200))?),
                 absolute: Span::hours(layers.parse("session_max_hours", |value| whole(value, 1, 8_760))?),
             },
+            currency: layers.parse("currency", |value| {
+                let is_code = value.len() == 3 && value.bytes().all(|byte| byte.is_ascii_uppercase());
+                if is_code { Ok(value.to_owned()) } else { Err("is not three capitals, such as EUR".to_owned()) }
+            })?,
+            local: {
+                let switch = |value: &str| match value {
+                    "on" => Ok(true),
+                    "off" => Ok(false),
+                    _ => Err("is neither on nor off".to_owned()),
+                };
+                let overcommit = layers.parse("local_overcommit", |value| match value.parse::<f64>() {
+                    Ok(factor) if (0.1..=64.0).contains(&factor) => Ok(factor),
+                    _ => Err("is not a number from 0.1 to 64".to_owned()),
+                })?;
+                let isolation = layers.parse("local_isolation", |value| {
+                    Isolation::parse(value).ok_or_else(|| "is none of on, users, off".to_owned())
+                })?;
+                let hours = layers.parse("alone_hours", |value| whole(value, 1, 8_760))?;
+                let settings = LocalSettings {
+                    overcommit,
+                    isolation,
+                    alone_seconds: u64::from(hours) * 3_600,
+                    program: None,
+                    carried: super::carried::CARRIED,
+                };
+                layers.parse("local_nodes", switch)?.then_some(settings)
+            },
+            environments: parse_environments(layers)?,
             log: layers.parse("log", |value| {
                 tracing_subscriber::EnvFilter::try_new(value)
                     .map(|_| value.to_owned())
@@ -331,6 +448,35 @@ impl Config {
         self.tls.is_some() || self.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
     }
 
+    /// Why applications cannot be reached at addresses of their own, if so: other machines do not resolve names below
+    /// `localhost`.
+    pub fn apps_trouble(&self) -> Option<String> {
+        let url = self.public_url.as_ref().filter(|_| self.apps_ports.is_none())?;
+        let host = url.host_str().unwrap_or_default();
+        let is_here = host == "localhost"
+            || host.ends_with(".localhost")
+            || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let is_local = self.apps_domain == "localhost" || self.apps_domain.ends_with(".localhost");
+        (is_local && !is_here).then(|| {
+            format!(
+                "Applications cannot be opened: people reach this server as {host}, and applications need names of their own. Point \
+                 *.apps.{host} at this server and set apps_domain to apps.{host}. Where that cannot be had, set apps_ports to a range \
+                 of ports; applications are then kept apart less."
+            )
+        })
+    }
+
+    /// What people should know about how applications are kept apart, if it is not as well as it could be.
+    pub fn apps_caution(&self) -> Option<String> {
+        self.apps_ports.map(|range| {
+            format!(
+                "Applications share the portal’s host name and have the ports {range}. Browsers keep their pages apart, but not their \
+                 cookies: code that runs in an application can set cookies for the portal. An apps_domain with a wildcard in DNS \
+                 keeps these apart too."
+            )
+        })
+    }
+
     /// The address to tell people.
     pub fn address(&self) -> String {
         if let Some(url) = &self.public_url {
@@ -348,6 +494,30 @@ impl Config {
     }
 }
 
+/// Nobody needs an environment where no nodes are made.
+fn parse_environments(layers: &Layers) -> Result<EnvironmentSettings, ConfigError> {
+    let data = layers.parse("data", |value| Ok(PathBuf::from(value)))?;
+    let is_auto = layers.parse("environment", |value| match value {
+        "auto" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("is neither auto nor off".to_owned()),
+    })?;
+    let folder = layers.optional("environments", |value| Ok(PathBuf::from(value)))?;
+    let python = layers.parse("python", |value| {
+        let path = PathBuf::from(value);
+        if path.is_absolute() { Ok(path) } else { Err("is not a whole path, such as /usr/bin/python3".to_owned()) }
+    })?;
+    let default = EnvironmentSettings::of(&data);
+    Ok(EnvironmentSettings {
+        is_shared: folder.is_some(),
+        folder: folder.unwrap_or(default.folder),
+        python,
+        builds: is_auto && layers.values["local_nodes"].0 == "on",
+        has_own_users: layers.values["local_isolation"].0 != "off",
+        ..EnvironmentSettings::of(&data)
+    })
+}
+
 fn parse_public_url(value: &str) -> Result<url::Url, String> {
     let url = url::Url::parse(value).map_err(|error| format!("is not a URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
@@ -357,6 +527,25 @@ fn parse_public_url(value: &str) -> Result<url::Url, String> {
         return Err("has a path; Atelier needs a host name of its own".into());
     }
     Ok(url)
+}
+
+/// A domain without a port or a dot in front.
+fn parse_domain(value: &str) -> Result<String, String> {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && !label.contains("--")
+    };
+    if value.len() <= 190
+        && value.split('.').all(is_label)
+        && !value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
+        Ok(value.to_ascii_lowercase())
+    } else {
+        Err("is not a domain, such as apps.example.org".to_owned())
+    }
 }
 
 fn read_file(file: &Path, must_exist: bool) -> Result<BTreeMap<String, String>, ConfigError> {
@@ -454,6 +643,26 @@ mod tests {
     }
 
     #[test]
+    fn ports_of_applications_are_an_explicit_choice_and_say_what_they_cost() {
+        let config = load(&[], &[]).expect("parses");
+        assert_eq!((config.apps_ports, config.apps_caution()), (None, None));
+        let elsewhere = ("public_url", "https://atelier.example.org");
+        let trouble = load(&[elsewhere], &[]).expect("parses").apps_trouble().expect("no names for applications");
+        assert!(trouble.contains("*.apps.atelier.example.org") && trouble.contains("apps_ports"), "{trouble}");
+        let config = load(&[elsewhere, ("apps_ports", "3100-3109")], &[]).expect("parses");
+        assert_eq!(config.apps_trouble(), None);
+        assert!(config.apps_caution().is_some_and(|text| text.contains("3100 to 3109") && text.contains("cookies")));
+        for (flags, why) in [
+            (vec![("apps_ports", "3000-3009")], "the portal’s own"),
+            (vec![("apps_ports", "3100-3109"), ("apps_domain", "apps.example.org")], "not both"),
+            (vec![("apps_ports", "many")], "such as 3100-3199"),
+        ] {
+            let error = load(&flags, &[]).expect_err("refused").to_string();
+            assert!(error.starts_with("apps_ports") && error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
     fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().to_str().expect("a plain path");
@@ -489,6 +698,8 @@ mod tests {
             (&[("metrics_token", "short")], &[], &["metrics_token", "16 characters"]),
             (&[("trusted_proxies", "10.0.0.1,proxy")], &[], &["trusted_proxies", "\"proxy\""]),
             (&[("session_idle_minutes", "1")], &[], &["session_idle_minutes", "\"1\"", "5 to"]),
+            (&[("environment", "on")], &[], &["environment", "\"on\"", "auto nor off"]),
+            (&[("python", "python3")], &[], &["python", "whole path"]),
             (&[("log_format", "xml")], &[], &["log_format", "\"xml\""]),
             (&[("public_url", "https://x.org/sub")], &[], &["public_url", "host name of its own"]),
             (&[("config", "no/such/file.toml")], &[], &["no/such/file.toml", "cannot be read"]),

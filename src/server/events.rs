@@ -28,10 +28,10 @@ use crate::error::AppError;
 const PACE: Duration = Duration::from_millis(500);
 
 /// How often a quiet stream shows that it lives, and checks that the session still does.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// How many streams one session may hold: one for each visible tab, and some.
-const MOST_PER_SESSION: usize = 16;
+pub(super) const MOST_PER_SESSION: usize = 16;
 
 /// How long a browser may take to read what is sent; then it is gone, or does not want it.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -126,18 +126,18 @@ async fn feed(
 }
 
 /// Sends an event, if it is read in time.
-async fn send(sender: &mpsc::Sender<Result<Event, Infallible>>, event: Event) -> bool {
+pub(super) async fn send(sender: &mpsc::Sender<Result<Event, Infallible>>, event: Event) -> bool {
     matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(event))).await, Ok(Ok(())))
 }
 
 /// One of the streams that a session may hold; given back however the stream ends.
-struct Place {
-    state: AppState,
+pub(super) struct Place {
+    pub(super) state: AppState,
     session: SessionKey,
 }
 
 impl Place {
-    fn take(state: &AppState, session: &SessionKey) -> Option<Self> {
+    pub(super) fn take(state: &AppState, session: &SessionKey) -> Option<Self> {
         let mut open = state.streams();
         let count = open.entry(session.clone()).or_default();
         if *count >= MOST_PER_SESSION {
@@ -164,7 +164,7 @@ impl Drop for Place {
 
 /// Whether a cut ends this stream, and with which word. Messages that were missed count as a cut: the browser reconnects
 /// and is judged anew.
-fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
+pub(super) fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
     match cut {
         Some(Cut::Person(id)) => (id == actor.person.id).then_some("signed-out"),
         Some(Cut::PersonExcept(id, key)) => (id == actor.person.id && key != actor.session).then_some("signed-out"),
@@ -174,13 +174,13 @@ fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
     }
 }
 
-async fn farewell(sender: &mpsc::Sender<Result<Event, Infallible>>, word: &str) {
+pub(super) async fn farewell(sender: &mpsc::Sender<Result<Event, Infallible>>, word: &str) {
     // Nobody listening is as good as said.
     let _ = send(sender, Event::default().event("bye").data(word)).await;
 }
 
 /// Whether the session still counts: it may have been ended by the command line or have run out.
-async fn is_alive(state: &AppState, actor: &Actor) -> bool {
+pub(super) async fn is_alive(state: &AppState, actor: &Actor) -> bool {
     let Ok(found) = state.store().web_session(&actor.session).await else {
         // The database does not answer; that is no reason to sign people out.
         return true;

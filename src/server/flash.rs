@@ -17,6 +17,9 @@ const KEPT: Span = Span::minutes(10);
 /// How many are kept at most; the oldest go first, so that posting forms in a loop cannot fill the memory.
 const MOST: usize = 500;
 
+/// How much they may hold together, in bytes: a form may have a long script in it.
+const MOST_BYTES: usize = 64 << 20;
+
 /// The name of the cookie.
 pub const COOKIE: &str = "atelier_flash";
 
@@ -30,7 +33,13 @@ pub struct Flashes {
 struct Waiting {
     path: String,
     until: Timestamp,
+    size: usize,
     flash: Flash,
+}
+
+/// About how much a flash holds.
+fn size(flash: &Flash) -> usize {
+    flash.values.iter().map(|(name, values)| name.len() + values.iter().map(String::len).sum::<usize>()).sum()
 }
 
 impl Flashes {
@@ -38,10 +47,14 @@ impl Flashes {
     pub fn keep(&self, path: &str, flash: Flash, now: Timestamp) -> String {
         let id = super::random_token();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() >= MOST {
+        let size = size(&flash);
+        let is_full = |waiting: &HashMap<String, Waiting>| {
+            waiting.len() >= MOST || waiting.values().map(|entry| entry.size).sum::<usize>() + size > MOST_BYTES
+        };
+        if is_full(&waiting) {
             waiting.retain(|_, entry| entry.until > now);
         }
-        if waiting.len() >= MOST {
+        while !waiting.is_empty() && is_full(&waiting) {
             // What holds a secret goes last: it cannot be shown again.
             let oldest = waiting
                 .iter()
@@ -49,7 +62,8 @@ impl Flashes {
                 .map(|(id, _)| id.clone());
             oldest.and_then(|id| waiting.remove(&id));
         }
-        waiting.insert(id.clone(), Waiting { path: without_query(path).to_owned(), until: now.plus(KEPT), flash });
+        waiting
+            .insert(id.clone(), Waiting { path: without_query(path).to_owned(), until: now.plus(KEPT), size, flash });
         id
     }
 

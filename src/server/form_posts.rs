@@ -28,8 +28,8 @@ pub const MAX_FORM: usize = 64 * 1024;
 /// How long a form may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is kept of a refused form: forms of ours have fewer fields and shorter ones.
-const MOST_KEPT: (usize, usize) = (64, 2_000);
+/// What is kept of a refused form: forms of ours have fewer fields, and none is longer than a whole list of packages.
+const MOST_KEPT: (usize, usize) = (64, 48_000);
 
 /// Fields that are never shown again.
 const SECRETS: &[&str] = &["password", "current"];
@@ -88,9 +88,14 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
             (back, Flash { form: function, values: typed, refusal: Some(error.to_string()), ..Flash::default() })
         }
     };
-    let mut response = Redirect::to(&target).into_response();
+    with_cookies(&head.headers, redirect(&state, &target, flash))
+}
+
+/// Sends the browser to a page with what is shown there once.
+pub fn redirect(state: &AppState, target: &str, flash: Flash) -> Response {
+    let mut response = Redirect::to(target).into_response();
     if flash != (Flash { form: flash.form.clone(), ..Flash::default() }) {
-        let key = state.flashes().keep(&target, flash, atelier_engine::clock::now());
+        let key = state.flashes().keep(target, flash, atelier_engine::clock::now());
         let secure = if state.config().is_secure() { "; Secure" } else { "" };
         let cookie = format!(
             "{}={key}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax{secure}",
@@ -100,7 +105,7 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
             response.headers_mut().append(header::SET_COOKIE, value);
         }
     }
-    with_cookies(&head.headers, response)
+    response
 }
 
 fn header_text(request: &Request, name: header::HeaderName) -> Option<&str> {

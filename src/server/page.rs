@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atelier_domain::access::{Action, Role};
+use atelier_domain::access::{Action, Role, Whose};
 use atelier_domain::account::Theme;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
@@ -17,6 +17,7 @@ use super::guard::NoSuchWorkspace;
 use super::plain_page;
 use super::request::{RequestInfo, cookie, cookie_name};
 use super::state::AppState;
+use crate::api::compute::schedules::Warnings;
 use crate::form::Flash;
 use crate::viewer::{Notice, Viewer, WorkspaceView};
 
@@ -70,6 +71,11 @@ pub fn redirect(path: &str) {
     if let Some(path) = super::local_path::parse(path) {
         leptos_axum::redirect(&path);
     }
+}
+
+/// Whether script fetches the page again to bring itself up to date.
+pub fn is_refresh() -> bool {
+    use_context::<Parts>().is_some_and(|parts| parts.headers.contains_key("x-atelier-refresh"))
 }
 
 /// The first value of a key in the query.
@@ -160,6 +166,12 @@ async fn make_viewer(state: &AppState, actor: &Actor, nav_collapsed: bool) -> at
         })
         .collect();
     let unread = notices.iter().filter(|notice| notice.is_new).count();
+    let warnings = if rights.may_at_all(Action::InstanceOperate) || rights.may_at_all(Action::CostRead) {
+        let sees_all = rights.check(Action::CostRead, Whose::Others).is_ok();
+        crate::api::compute::schedules::warnings_of(state, &actor.workspace.id, &person.id, sees_all).await
+    } else {
+        Warnings::default()
+    };
     Ok(Viewer {
         id: person.id.clone(),
         name: person.name.clone(),
@@ -177,6 +189,8 @@ async fn make_viewer(state: &AppState, actor: &Actor, nav_collapsed: bool) -> at
         revision,
         notices,
         unread: u32::try_from(unread).unwrap_or(u32::MAX),
+        warnings: warnings.stops,
+        budgets: warnings.budgets,
         now: atelier_engine::clock::now(),
     })
 }

@@ -29,11 +29,9 @@ pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Gives the request its id and writes one line when it is done.
 pub async fn trace(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let started = atelier_engine::clock::instant();
-    let peer =
-        request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([127, 0, 0, 1]), |info| info.0.ip());
     let info = RequestInfo {
         id: format!("{:08x}", rand::random::<u32>()),
-        address: client_address(peer, request.headers(), &state.config().trusted_proxies),
+        address: client(request.extensions(), request.headers(), &state.config().trusted_proxies),
         is_forwarded: ["x-forwarded-for", "forwarded", "x-real-ip"]
             .iter()
             .any(|name| request.headers().contains_key(*name)),
@@ -104,6 +102,12 @@ const fn status_class(status: u16) -> &'static str {
         400..=499 => "4xx",
         _ => "5xx",
     }
+}
+
+/// Where a request comes from.
+pub fn client(extensions: &axum::http::Extensions, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([127, 0, 0, 1]), |info| info.0.ip());
+    client_address(peer, headers, trusted)
 }
 
 /// The address that failures are counted under. Only a trusted proxy may speak for somebody else, and then the last address

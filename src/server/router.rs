@@ -5,7 +5,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, get, post};
 use leptos::prelude::provide_context;
 use leptos_axum::{LeptosRoutes as _, ResponseOptions, generate_route_list};
 use tower_sessions::SessionManagerLayer;
@@ -13,17 +13,51 @@ use tower_sessions::cookie::SameSite;
 
 use super::session_store::StoredSessions;
 use super::state::AppState;
-use super::{assets, events, form_posts, guard, headers, health, origin, page, request};
+use super::{
+    agent_streams, agents, apps, assets, cost_file, events, form_checks, form_posts, guard, headers, health,
+    instance_logs, instance_scripts, job_logs, job_outputs, new_instance, origin, page, preview_chart, quotes, request,
+    rest, uploads,
+};
 use crate::app::{App, shell};
 
 /// Routes that are neither pages nor server functions and need a session.
-fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 1] {
-    [("/w/{workspace}/events", get(events::stream))]
+fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 18] {
+    [
+        ("/w/{workspace}/events", get(events::stream)),
+        ("/w/{workspace}/cost.csv", get(cost_file::download)),
+        ("/w/{workspace}/preview.svg", get(preview_chart::show)),
+        // Reads its body piece by piece and has limits of its own.
+        ("/w/{workspace}/jobs/upload", post(uploads::take).layer(DefaultBodyLimit::disable())),
+        ("/w/{workspace}/jobs/{id}/log", get(job_logs::download)),
+        ("/w/{workspace}/jobs/{id}/log/events", get(job_logs::follow)),
+        ("/w/{workspace}/jobs/{id}/outputs/{attempt}/{rank}/{*path}", get(job_outputs::download)),
+        ("/w/{workspace}/quote/job", get(quotes::job)),
+        ("/w/{workspace}/quote/cluster", get(quotes::cluster)),
+        ("/w/{workspace}/quote/instance", get(form_checks::instance)),
+        ("/w/{workspace}/quote/schedule", get(form_checks::schedule)),
+        ("/w/{workspace}/check/name", get(form_checks::name)),
+        ("/w/{workspace}/check/cron", get(form_checks::cron)),
+        // Scripts come with it: limits of its own.
+        ("/w/{workspace}/compute/instances/new/step", post(new_instance::take).layer(DefaultBodyLimit::disable())),
+        ("/w/{workspace}/instances/{name}/enter/{app}", get(apps::open)),
+        ("/w/{workspace}/instances/{name}/logs/{log}", get(instance_logs::download)),
+        ("/w/{workspace}/instances/{name}/logs/{log}/events", get(instance_logs::follow)),
+        (
+            "/w/{workspace}/instances/{name}/scripts",
+            post(instance_scripts::take).layer(DefaultBodyLimit::max(instance_scripts::MOST)),
+        ),
+    ]
 }
 
 /// Routes that machines may ask without a session; `/metrics` has its own rule.
-fn open_routes() -> [(&'static str, MethodRouter<AppState>); 3] {
-    [("/healthz", get(health::healthz)), ("/readyz", get(health::readyz)), ("/metrics", get(health::metrics))]
+fn open_routes() -> [(&'static str, MethodRouter<AppState>); 5] {
+    [
+        ("/agent", get(agents::connect)),
+        ("/agent/stream", get(agent_streams::connect)),
+        ("/healthz", get(health::healthz)),
+        ("/readyz", get(health::readyz)),
+        ("/metrics", get(health::metrics)),
+    ]
 }
 
 /// The addresses of [`guarded_routes`], for the test that walks them all.
@@ -44,26 +78,21 @@ pub fn page_paths() -> Vec<String> {
 /// Builds the whole service.
 pub fn build(state: &AppState) -> Router {
     let routes = generate_route_list(App);
-    let options = state.leptos_options().clone();
     let for_fallback = state.clone();
     let mut guarded = Router::new();
     for (path, route) in guarded_routes() {
         guarded = guarded.route(path, route);
     }
     let guarded = guarded
-        .leptos_routes_with_context(state, routes, give_page_its_policy, {
-            let options = options.clone();
-            move || shell(options.clone())
-        })
+        .leptos_routes_with_context(state, routes, give_page_its_policy, shell)
         .fallback(move |request: Request| {
             let state = for_fallback.clone();
-            let options = options.clone();
             async move {
                 let give_context = move || {
                     provide_context(state.clone());
                     give_page_its_policy();
                 };
-                leptos_axum::render_app_async_with_context(give_context, move || shell(options.clone()))(request).await
+                leptos_axum::render_app_async_with_context(give_context, shell)(request).await
             }
         })
         .layer(middleware::from_fn_with_state(state.clone(), form_posts::translate))
@@ -76,11 +105,18 @@ pub fn build(state: &AppState) -> Router {
     for (path, route) in open_routes() {
         open = open.route(path, route);
     }
-    open.merge(guarded)
+    #[cfg(debug_assertions)]
+    if super::test_clock::is_wanted() {
+        open = open.route(super::test_clock::PATH, post(super::test_clock::advance));
+    }
+    open.nest(rest::ROOT, rest::build(state))
+        .merge(guarded)
         .layer(middleware::from_fn(files_first))
         .layer(middleware::from_fn(request::survive_panics))
         .layer(middleware::from_fn_with_state(state.clone(), headers::secure))
         .layer(middleware::from_fn_with_state(state.clone(), request::trace))
+        // Last, so first: what goes to applications is counted by its own side, and nothing else looks at it.
+        .layer(middleware::from_fn_with_state(state.clone(), apps::split))
         .with_state(state.clone())
 }
 

@@ -5,20 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_engine::clock;
-use atelier_engine::hands::Drivers;
+use atelier_engine::drivers::Driver;
+use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings};
+use atelier_engine::fleet::Fleet;
 use atelier_engine::live::Cut;
 use atelier_engine::run::{DataLock, Engine, MachineClock, Options, StartError, make_room};
 use atelier_engine::store::{Missing, Store};
 use axum_server::Handle;
+use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::RustlsConfig;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use secrecy::ExposeSecret as _;
 
+use super::apps::{AppPort, PortRange};
 use super::config::Config;
 use super::connections::Limited;
 use super::passwords::Passwords;
 use super::state::AppState;
-use super::{first_owner, router};
+use super::{agents, first_owner, router, uploads};
 
 /// How long running requests may take to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
@@ -27,7 +31,10 @@ const GRACE: Duration = Duration::from_secs(10);
 pub async fn run(config: Config) -> Result<(), String> {
     let started = clock::instant();
     // The port first: a second server must not touch the data of the first.
-    let listener = bind(config.listen)?;
+    let listener = bind("listen", config.listen)?;
+    let for_apps = config.apps_ports.into_iter().flat_map(PortRange::ports);
+    let for_apps = for_apps.map(|port| Ok((port, bind("apps_ports", SocketAddr::new(config.listen.ip(), port))?)));
+    let for_apps = for_apps.collect::<Result<Vec<_>, String>>()?;
     let tls = match &config.tls {
         Some((cert, key)) => Some(load_tls(cert, key).await?),
         None => None,
@@ -40,18 +47,37 @@ pub async fn run(config: Config) -> Result<(), String> {
         .install_recorder()
         .map_err(|error| error.to_string())?;
     let passwords = Passwords::new().map_err(|error| error.to_string())?;
-    let hands = Drivers::default();
+    let machine = Machine::look();
+    let has_own_users = config.local.as_ref().is_some_and(|local| machine.has_own_users(local.isolation));
+    let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
+    let local = match &config.local {
+        Some(settings) => Some(local_driver(&store, &fleet, machine, settings).await?),
+        None => None,
+    };
     let options = Options { lock, ..Options::default() };
-    let (engine, engine_task) = Engine::start(Arc::clone(&store), hands, MachineClock::new(), options)
+    let (engine, engine_task) = Engine::start(Arc::clone(&store), fleet.clone(), MachineClock::new(), options)
         .await
         .map_err(|error| error.to_string())?;
-    let state = AppState::new(config, store, engine, passwords, metrics).await.map_err(|error| error.to_string())?;
+    let state = AppState::new(config, store, engine.clone(), fleet.clone(), passwords, metrics)
+        .await
+        .map_err(|error| error.to_string())?;
     first_owner::prepare(&state).await?;
-    let service = router::build(&state).into_make_service_with_connect_info::<SocketAddr>();
-    let service = Limited::new(service, state.config().max_connections);
+    uploads::clear(fleet.folders());
+    agents::listen(&state, fleet.folders())?;
+    // Before the first effect: instances that are set up now stand on it.
+    fleet.stand_on(state.environments().clone());
+    state.environments().start();
+    fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
+    let router = router::build(&state);
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
     let chores = tokio::spawn(chores(state.clone()));
+    tokio::spawn(super::chart_keeper::keep(state.clone()));
+    tokio::spawn(super::collector::run(state.clone()));
+    tokio::spawn(super::apps::keep(state.clone()));
+    for trouble in [state.config().apps_trouble(), state.config().apps_caution()].into_iter().flatten() {
+        tracing::warn!("{trouble}");
+    }
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     tracing::info!(took_ms, "Atelier is ready at {}", state.config().address());
     if !state.config().is_secure() && !state.config().listen.ip().is_loopback() {
@@ -59,31 +85,60 @@ pub async fn run(config: Config) -> Result<(), String> {
             "passwords travel unencrypted: this address is reachable from elsewhere without TLS; set --tls-cert and --tls-key, or --public-url https://… behind a proxy"
         );
     }
-    let served = match tls {
-        Some(tls) => {
-            let mut server =
-                axum_server::from_tcp_rustls(listener, tls).map_err(|error| error.to_string())?.handle(handle);
-            limit_headers(server.http_builder());
-            server.serve(service).await
-        }
-        None => {
-            let mut server = axum_server::from_tcp(listener).map_err(|error| error.to_string())?.handle(handle);
-            limit_headers(server.http_builder());
-            server.serve(service).await
-        }
-    };
+    let most = state.config().max_connections;
+    for (port, listener) in for_apps {
+        let router = router.clone().layer(axum::Extension(AppPort(port)));
+        tokio::spawn(serve(listener, tls.clone(), handle.clone(), router, most));
+    }
+    let served = serve(listener, tls, handle, router, most).await;
     chores.abort();
+    state.environments().stop().await;
     state.engine().stop();
     if tokio::time::timeout(GRACE, engine_task).await.is_err() {
         tracing::warn!("the engine did not end its batch in time; the next start finds out what became of it");
     }
     state.presence().flush(state.store(), clock::now()).await;
+    state.tokens().flush(state.store(), clock::now()).await;
     // A database that does not answer must not keep us from ending.
     if tokio::time::timeout(Duration::from_secs(5), state.store().close()).await.is_err() {
         tracing::warn!("the database did not answer; its connections are dropped");
     }
+    let running = fleet.connected();
+    if running > 0 {
+        tracing::info!(
+            "{running} nodes go on running, with their jobs; start the server again and it finds them, or end them with: \
+             atelier stop-all --data {}",
+            fleet.folders().data().display()
+        );
+    }
     tracing::info!("Atelier has stopped");
     served.map_err(|error| format!("the server stopped: {error}"))
+}
+
+/// Answers at one port until the handle says that it is enough.
+async fn serve(
+    listener: TcpListener,
+    tls: Option<RustlsConfig>,
+    handle: Handle<SocketAddr>,
+    router: axum::Router,
+    most: u32,
+) -> std::io::Result<()> {
+    let service = Limited::new(router.into_make_service_with_connect_info::<SocketAddr>(), most);
+    // Small pieces (a line of a log, a revision) leave at once.
+    match tls {
+        Some(tls) => {
+            let server = axum_server::from_tcp_rustls(listener, tls)?;
+            let mut server = server.map(|acceptor| acceptor.acceptor(NoDelayAcceptor::new())).handle(handle);
+            limit_headers(server.http_builder());
+            server.serve(service).await
+        }
+        None => {
+            let server = axum_server::from_tcp(listener)?;
+            let mut server = server.acceptor(NoDelayAcceptor::new()).handle(handle);
+            limit_headers(server.http_builder());
+            server.serve(service).await
+        }
+    }
 }
 
 /// Takes the data directory for this server alone, before anything in it is touched, and makes room where there is none.
@@ -99,6 +154,25 @@ fn lock_data(config: &Config) -> Result<Option<DataLock>, String> {
         Err(StartError::Lock(..)) => Ok(None),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The driver that makes nodes on this machine.
+async fn local_driver(
+    store: &Store,
+    fleet: &Fleet,
+    machine: Machine,
+    settings: &LocalSettings,
+) -> Result<Local, String> {
+    let installation = store.installation_id().await.map_err(|error| error.to_string())?;
+    fleet.folders().make().map_err(|why| format!("data: {why}"))?;
+    let local = Local::on(machine, &installation, fleet.folders().clone(), settings.clone());
+    let local = local.map_err(|problem| problem.message)?;
+    local.prepare();
+    let capabilities = local.capabilities();
+    if !capabilities.is_isolated {
+        tracing::warn!("nodes on this machine: {}", capabilities.isolation);
+    }
+    Ok(local)
 }
 
 /// Opens the configured database.
@@ -127,18 +201,19 @@ fn make_folder(folder: &std::path::Path) -> Result<(), String> {
     builder.create(folder).map_err(|error| format!("data: the directory {} cannot be made: {error}", folder.display()))
 }
 
-fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, String> {
     let listener = TcpListener::bind(address).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             format!(
-                "listen: port {} of {} is taken by another program; stop it or choose another with --listen",
+                "{setting}: port {} of {} is taken by another program; stop it or choose another with --{}",
                 address.port(),
-                address.ip()
+                address.ip(),
+                setting.replace('_', "-")
             )
         }
-        _ => format!("listen: {address} cannot be used: {error}"),
+        _ => format!("{setting}: {address} cannot be used: {error}"),
     })?;
-    listener.set_nonblocking(true).map_err(|error| format!("listen: {address} cannot be used: {error}"))?;
+    listener.set_nonblocking(true).map_err(|error| format!("{setting}: {address} cannot be used: {error}"))?;
     Ok(listener)
 }
 
@@ -204,13 +279,23 @@ async fn chores(state: AppState) {
         let now = clock::now();
         state.tend_metrics();
         state.presence().flush(state.store(), now).await;
+        state.tokens().flush(state.store(), now).await;
         let idle_before = atelier_domain::Timestamp(now.0 - state.config().sessions.idle.as_millis());
         if let Err(error) = state.store().delete_ended_web_sessions(now, idle_before).await {
             tracing::warn!(%error, "ended sessions were not removed; the next minute tries again");
         }
+        if let Err(error) = state.store().drop_ended_app_sessions().await {
+            tracing::warn!(%error, "ended sessions at applications were not removed; the next minute tries again");
+        }
+        state.app_pool().tidy();
         let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
         if let Err(error) = state.store().drop_old_failures(before).await {
             tracing::warn!(%error, "old sign-in failures were not removed; the next minute tries again");
+        }
+        // Tokens are shown as expired for a month, so that people see why something stopped working.
+        let before = atelier_domain::Timestamp(now.0 - atelier_domain::time::Span::hours(24 * 30).as_millis());
+        if let Err(error) = state.store().drop_old_tokens(before).await {
+            tracing::warn!(%error, "old tokens were not removed; the next minute tries again");
         }
     }
 }

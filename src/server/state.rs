@@ -5,16 +5,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use atelier_domain::SessionKey;
+use atelier_engine::environments::Environments;
+use atelier_engine::fleet::Fleet;
 use atelier_engine::live::Live;
 use atelier_engine::run::EngineHandle;
 use atelier_engine::store::{self, Store, Workspace};
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
+use super::apps::{Codes, Doors, Pool, Ports};
 use super::config::Config;
 use super::flash::Flashes;
 use super::passwords::Passwords;
 use super::presence::Presence;
+use super::rest::TokenCache;
+use crate::studio::forecast::Forecasts;
+use crate::studio::preview::Previews;
 
 /// The shared state of the server. Cheap to clone.
 #[derive(Clone)]
@@ -27,13 +33,22 @@ struct Inner {
     config: Config,
     store: Arc<Store>,
     engine: EngineHandle,
+    fleet: Fleet,
+    environments: Environments,
     passwords: Passwords,
     presence: Arc<Presence>,
+    tokens: Arc<TokenCache>,
     flashes: Flashes,
     workspaces: RwLock<Vec<Workspace>>,
     has_people: AtomicBool,
     set_up_code: Mutex<Option<String>>,
+    doors: Doors,
+    app_codes: Codes,
+    app_pool: Pool,
+    app_ports: Option<Ports>,
     streams: Mutex<HashMap<SessionKey, usize>>,
+    forecasts: Forecasts,
+    previews: Previews,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
 }
 
@@ -43,6 +58,7 @@ impl AppState {
         config: Config,
         store: Arc<Store>,
         engine: EngineHandle,
+        fleet: Fleet,
         passwords: Passwords,
         metrics: metrics_exporter_prometheus::PrometheusHandle,
     ) -> store::Result<Self> {
@@ -53,17 +69,28 @@ impl AppState {
             .site_pkg_dir("pkg")
             .site_addr(config.listen)
             .build();
+        let environments = Environments::new(Arc::clone(&store), config.environments.clone());
+        let app_ports = config.apps_ports.map(|range| Ports::open(range, config.data.join("app-ports.json")));
         let inner = Inner {
             config,
             store,
             engine,
+            fleet,
+            environments,
             passwords,
             presence: Arc::default(),
+            tokens: Arc::default(),
             flashes: Flashes::default(),
             workspaces: RwLock::new(workspaces),
             has_people: AtomicBool::new(has_people),
             set_up_code: Mutex::default(),
+            doors: Doors::default(),
+            app_codes: Codes::default(),
+            app_pool: Pool::default(),
+            app_ports,
             streams: Mutex::default(),
+            forecasts: Forecasts::default(),
+            previews: Previews::default(),
             metrics,
         };
         Ok(Self { inner: Arc::new(inner), leptos_options })
@@ -84,6 +111,16 @@ impl AppState {
         &self.inner.engine
     }
 
+    /// Nodes, their agents, and what jobs print.
+    pub fn fleet(&self) -> &Fleet {
+        &self.inner.fleet
+    }
+
+    /// The Python environment of instances.
+    pub fn environments(&self) -> &Environments {
+        &self.inner.environments
+    }
+
     /// The hub of live changes.
     pub fn live(&self) -> &Live {
         self.inner.store.live()
@@ -99,9 +136,44 @@ impl AppState {
         &self.inner.presence
     }
 
+    /// Personal tokens in use.
+    pub fn tokens(&self) -> &Arc<TokenCache> {
+        &self.inner.tokens
+    }
+
+    /// Who is let in at applications' addresses.
+    pub fn doors(&self) -> &Doors {
+        &self.inner.doors
+    }
+
+    /// Codes that lead from the portal into applications.
+    pub fn app_codes(&self) -> &Codes {
+        &self.inner.app_codes
+    }
+
+    /// Connections to applications that wait for their next request.
+    pub fn app_pool(&self) -> &Pool {
+        &self.inner.app_pool
+    }
+
+    /// The ports of applications, where they have ports in place of names.
+    pub fn app_ports(&self) -> Option<&Ports> {
+        self.inner.app_ports.as_ref()
+    }
+
     /// What waits to be shown once.
     pub fn flashes(&self) -> &Flashes {
         &self.inner.flashes
+    }
+
+    /// When waiting jobs will start.
+    pub fn forecasts(&self) -> &Forecasts {
+        &self.inner.forecasts
+    }
+
+    /// What settings would have done.
+    pub fn previews(&self) -> &Previews {
+        &self.inner.previews
     }
 
     /// The metrics as text.

@@ -11,13 +11,21 @@ mod confirm;
 #[cfg(feature = "hydrate")]
 mod copy;
 #[cfg(feature = "hydrate")]
+mod go;
+#[cfg(feature = "hydrate")]
 mod keys;
+#[cfg(feature = "hydrate")]
+mod name_check;
 #[cfg(feature = "hydrate")]
 mod password;
 #[cfg(feature = "hydrate")]
 mod pending;
 #[cfg(feature = "hydrate")]
+mod quote;
+#[cfg(feature = "hydrate")]
 mod toasts;
+#[cfg(feature = "hydrate")]
+mod week_grid;
 #[cfg(feature = "hydrate")]
 mod zone;
 
@@ -40,10 +48,15 @@ fn install() {
     autosubmit::install();
     bulk::install();
     copy::install();
+    go::install();
     keys::install();
+    name_check::install();
     password::install();
+    quote::install();
     toasts::install();
+    week_grid::install();
     zone::install();
+    super::log::install();
     if let Some(root) = super::dom::root() {
         let _ = root.set_attribute("data-hydrated", "");
     }

@@ -7,7 +7,7 @@
 #![allow(missing_docs, reason = "the island macro makes a struct of its own for the props, without a comment")]
 
 #[cfg(feature = "hydrate")]
-mod morph;
+pub(super) mod morph;
 #[cfg(feature = "hydrate")]
 mod refresh;
 #[cfg(feature = "hydrate")]

@@ -65,19 +65,26 @@ impl Refresher {
     }
 
     async fn refresh(&self) -> Result<(), JsValue> {
+        // A form is on its way and the page is about to be left. What it deletes may be what this page shows: the answer to
+        // the form says so, and must not be cut off.
+        if root().is_some_and(|root| !find_all(&root, "form[data-sent]").is_empty()) {
+            return Ok(());
+        }
         let answer = fetch_page(&window().location().href()?).await?;
         if is_signed_out(&answer) {
             (self.0.on_signed_out)();
             return Ok(());
         }
-        if matches!(answer.status(), 403 | 404) {
-            // The page is not for this person any more; the server's page says why.
-            return window().location().reload();
-        }
-        if !answer.ok() {
+        let is_refused = matches!(answer.status(), 403 | 404);
+        if !answer.ok() && !is_refused {
             return Ok(());
         }
         let page = parse_page(&answer).await?;
+        let is_left = root().is_some_and(|root| !find_all(&root, "form[data-sent]").is_empty());
+        if is_refused && heading(&page) != heading(&document()) {
+            // The page is not for this person any more; the server's page says why. One that said so before stays.
+            return if is_left { Ok(()) } else { window().location().reload() };
+        }
         let focused = document().active_element();
         for region in root().map(|root| find_all(&root, "[data-live]")).unwrap_or_default() {
             let name = region.get_attribute("data-live").unwrap_or_default();
@@ -139,6 +146,11 @@ impl Counts {
             .collect();
         [parts.join(", ").as_str(), "."].concat()
     }
+}
+
+/// What a page is about.
+fn heading(page: &web_sys::Document) -> Option<String> {
+    page.query_selector("h1").ok().flatten().and_then(|heading| heading.text_content())
 }
 
 /// Tints what changed for a moment.

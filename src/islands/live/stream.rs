@@ -48,6 +48,8 @@ struct Stream {
     connection: RwSignal<Connection>,
     is_said: RwSignal<bool>,
     refresher: Refresher,
+    /// When the page was last brought up to date for the sake of `data-every`.
+    asked_at: f64,
 }
 
 type Shared = Rc<RefCell<Stream>>;
@@ -83,6 +85,7 @@ pub fn follow(
             connection,
             is_said,
             refresher: Refresher::new(on_signed_out),
+            asked_at: now(),
         })
     });
     let watched = stream.clone();
@@ -271,6 +274,7 @@ async fn watch(stream: Shared) {
         if is_hanging {
             is_lost(&stream);
         }
+        ask_every(&stream);
         if let Some(since) = stale_since {
             let connection = stream.borrow().connection;
             let stale = Connection::Stale(clock(since));
@@ -278,6 +282,17 @@ async fn watch(stream: Shared) {
                 connection.set(stale);
             }
         }
+    }
+}
+
+/// Some pages show what no revision tells, such as how busy a node is: they say how often they are to be fetched.
+fn ask_every(stream: &Shared) {
+    let Some(every) = find("[data-every]").and_then(|place| place.get_attribute("data-every")) else { return };
+    let every: u32 = every.parse().unwrap_or(u32::MAX);
+    let mut this = stream.borrow_mut();
+    if this.is_open && now() - this.asked_at >= f64::from(every) * 1_000.0 {
+        this.asked_at = now();
+        this.refresher.ask();
     }
 }
 

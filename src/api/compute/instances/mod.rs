@@ -1,0 +1,151 @@
+//! Instances: the list, one of them, and everything that is done to them.
+
+#![allow(
+    missing_docs,
+    reason = "the argument structs of server functions are generated; their fields are the form's fields"
+)]
+
+#[cfg(feature = "ssr")]
+mod apps;
+#[cfg(feature = "ssr")]
+mod awake;
+#[cfg(feature = "ssr")]
+mod changes;
+#[cfg(feature = "ssr")]
+mod detail;
+#[cfg(feature = "ssr")]
+mod judge;
+#[cfg(feature = "ssr")]
+mod list;
+#[cfg(feature = "ssr")]
+mod logs;
+#[cfg(feature = "ssr")]
+mod plan;
+#[cfg(feature = "ssr")]
+mod row;
+#[cfg(feature = "ssr")]
+mod usage;
+
+use leptos::prelude::*;
+
+use crate::api::Done;
+use crate::error::AppError;
+
+#[cfg(feature = "ssr")]
+pub use apps::{AppLook, AppView, Known, apps, seconds};
+#[cfg(feature = "ssr")]
+pub use awake::SignalRow;
+#[cfg(feature = "ssr")]
+pub use changes::source_key;
+#[cfg(feature = "ssr")]
+pub use detail::{Decided, InstanceDetail, ScriptsView, StartView, charts, decisions, instance};
+#[cfg(feature = "ssr")]
+pub use judge::{BulkVerb, Fate, Judged, judge_instances};
+#[cfg(feature = "ssr")]
+pub use list::{InstancePage, InstanceQuery, InstanceSort, InstanceView, list_instances};
+#[cfg(feature = "ssr")]
+pub use logs::{LogChoice, LogFile, LogsView, logs, may_read};
+#[cfg(feature = "ssr")]
+pub use plan::{NextLine, Piece, Plan};
+#[cfg(feature = "ssr")]
+pub use row::{InstanceRow, capital};
+#[cfg(feature = "ssr")]
+pub use usage::{Line as UsageLine, Usage};
+
+/// Gives an instance a node. Needs `instance.operate`.
+#[server(prefix = "/fn", endpoint = "start_instance")]
+pub async fn start_instance(#[server(default)] command_id: String, instance: String) -> Result<Done, AppError> {
+    changes::start(&command_id, &instance).await
+}
+
+/// The same from the page that waits for an application, and back there. Needs `instance.connect` and `instance.operate`.
+#[server(prefix = "/fn", endpoint = "wake_instance")]
+pub async fn wake_instance(
+    #[server(default)] command_id: String,
+    instance: String,
+    app: String,
+    #[server(default)] next: String,
+) -> Result<Done, AppError> {
+    changes::wake(&command_id, &instance, &app, &next).await
+}
+
+/// Starts, stops, restarts, rebuilds or deletes instances, by name. Each is judged by itself.
+#[server(prefix = "/fn", endpoint = "change_instances")]
+pub async fn change_instances(
+    #[server(default)] command_id: String,
+    verb: String,
+    #[server(default)] ids: Vec<String>,
+    #[server(default)] why: String,
+) -> Result<Done, AppError> {
+    judge::change(&command_id, &verb, &ids, &why).await
+}
+
+/// Keeps an instance running for some hours: puts off the stop that is planned, or its idle shutdown. Needs
+/// `instance.operate`.
+#[server(prefix = "/fn", endpoint = "extend_instance")]
+pub async fn extend_instance(
+    #[server(default)] command_id: String,
+    instance: String,
+    hours: String,
+) -> Result<Done, AppError> {
+    changes::extend(&command_id, &instance, &hours).await
+}
+
+/// Keeps an instance running until then, in the caller's time zone. Needs `instance.operate`.
+#[server(prefix = "/fn", endpoint = "keep_instance")]
+pub async fn keep_instance(
+    #[server(default)] command_id: String,
+    instance: String,
+    #[server(default)] until: String,
+) -> Result<Done, AppError> {
+    changes::keep(&command_id, &instance, &until).await
+}
+
+/// Leaves the next scheduled stop out. Needs `instance.operate`.
+#[server(prefix = "/fn", endpoint = "skip_stop")]
+pub async fn skip_stop(#[server(default)] command_id: String, instance: String) -> Result<Done, AppError> {
+    changes::skip(&command_id, &instance).await
+}
+
+/// Gives a stopped instance another size. Needs `instance.configure`.
+#[server(prefix = "/fn", endpoint = "resize_instance")]
+pub async fn resize_instance(
+    #[server(default)] command_id: String,
+    instance: String,
+    #[server(default)] size: String,
+    #[server(default)] why: String,
+) -> Result<Done, AppError> {
+    changes::resize(&command_id, &instance, &size, &why).await
+}
+
+/// Changes when an instance stops for want of activity and whether it keeps its quota. Needs `instance.configure`.
+#[server(prefix = "/fn", endpoint = "configure_instance")]
+pub async fn configure_instance(
+    #[server(default)] command_id: String,
+    instance: String,
+    #[server(default)] idle: String,
+    #[server(default)] counts: Vec<String>,
+    #[server(default)] keeps_quota: String,
+) -> Result<Done, AppError> {
+    changes::configure(&command_id, &instance, &idle, &counts, !keeps_quota.is_empty()).await
+}
+
+/// Replaces the tags of an instance. Needs `instance.configure`.
+#[server(prefix = "/fn", endpoint = "tag_instance")]
+pub async fn tag_instance(
+    #[server(default)] command_id: String,
+    instance: String,
+    #[server(default)] tags: String,
+) -> Result<Done, AppError> {
+    changes::tag(&command_id, &instance, &tags).await
+}
+
+/// Lets scripts that somebody else made have the home. For the owner alone.
+#[server(prefix = "/fn", endpoint = "accept_scripts")]
+pub async fn accept_scripts(
+    #[server(default)] command_id: String,
+    instance: String,
+    revision: String,
+) -> Result<Done, AppError> {
+    changes::accept(&command_id, &instance, &revision).await
+}

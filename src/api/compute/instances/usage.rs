@@ -1,0 +1,99 @@
+//! What an instance's node used in the last hour, as charts need it.
+
+use atelier_domain::Timestamp;
+use atelier_protocol::Sample;
+
+/// How many points a chart has at most.
+const POINTS: usize = 90;
+
+/// One line of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The values, one a point; each is the mean of its stretch.
+    pub points: Vec<f64>,
+    /// The last of them.
+    pub last: f64,
+    /// The largest.
+    pub most: f64,
+}
+
+/// What a node used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Usage {
+    /// When the first point is.
+    pub from: Timestamp,
+    /// When the last is.
+    pub to: Timestamp,
+    /// Percent of the cores that it has.
+    pub cpu: Line,
+    /// Memory in MiB.
+    pub memory: Line,
+    /// Used room on its disk, in MiB.
+    pub disk: Line,
+    /// The room that its disk has, in MiB.
+    pub disk_total: u64,
+    /// Bytes received and sent a second.
+    pub network: (Line, Line),
+    /// Percent of each GPU.
+    pub gpus: Vec<Line>,
+}
+
+/// Nothing if that is too little to draw. `cores` are thousandths.
+pub fn usage(samples: &[(Timestamp, Sample)], cores: u64) -> Option<Usage> {
+    let (from, to) = (samples.first()?.0, samples.last()?.0);
+    let last = &samples.last()?.1;
+    if samples.len() < 2 || to <= from {
+        return None;
+    }
+    let line = |of: &dyn Fn(&Sample) -> f64| thinned(samples, of);
+    let gpus = last.gpus.len();
+    Some(Usage {
+        from,
+        to,
+        cpu: line(&|sample| (sample.cores as f64 * 100.0 / cores.max(1) as f64).min(100.0)),
+        memory: line(&|sample| sample.memory as f64),
+        disk: line(&|sample| sample.disk_total.saturating_sub(sample.disk_free) as f64),
+        disk_total: last.disk_total,
+        network: (line(&|sample| sample.received as f64), line(&|sample| sample.sent as f64)),
+        gpus: (0..gpus)
+            .map(|index| line(&move |sample| sample.gpus.get(index).map_or(0.0, |gpu| f64::from(gpu.busy))))
+            .collect(),
+    })
+}
+
+fn thinned(samples: &[(Timestamp, Sample)], of: &dyn Fn(&Sample) -> f64) -> Line {
+    let count = samples.len().min(POINTS);
+    let mut points = Vec::with_capacity(count);
+    for slot in 0..count {
+        let (begin, end) = (slot * samples.len() / count, (slot + 1) * samples.len() / count);
+        let some = &samples[begin..end.max(begin + 1)];
+        points.push(some.iter().map(|(_, sample)| of(sample)).sum::<f64>() / some.len() as f64);
+    }
+    let most = points.iter().copied().fold(0.0, f64::max);
+    Line { last: points.last().copied().unwrap_or_default(), most, points }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(cores: u64, memory: u64) -> Sample {
+        Sample { cores, memory, disk_free: 900, disk_total: 1_000, ..Sample::default() }
+    }
+
+    #[test]
+    fn an_hour_is_thinned_to_what_can_be_drawn() {
+        let samples: Vec<_> = (0..720).map(|at| (Timestamp(at * 5_000), sample(at as u64, 512))).collect();
+        let usage = usage(&samples, 2_000).expect("a chart");
+        assert_eq!((usage.cpu.points.len(), usage.disk.last, usage.memory.most), (POINTS, 100.0, 512.0));
+        assert!(usage.cpu.points.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", usage.cpu.points);
+        assert!((usage.cpu.last - 35.775).abs() < 0.01, "{}", usage.cpu.last);
+        assert!(usage.gpus.is_empty());
+    }
+
+    #[test]
+    fn too_little_makes_no_chart() {
+        assert_eq!(usage(&[], 1_000), None);
+        assert_eq!(usage(&[(Timestamp(5), sample(1, 1))], 1_000), None);
+    }
+}

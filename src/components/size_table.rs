@@ -1,0 +1,198 @@
+//! A choice of size: many lines with numbers, one of which is taken.
+
+use atelier_domain::compute::Resources;
+use atelier_domain::compute::resources::{Cores, Memory};
+use atelier_domain::compute::size::Price;
+use leptos::prelude::*;
+
+use super::Icon;
+
+/// A size as pages show it.
+#[derive(Clone, Debug)]
+pub struct SizeRow {
+    /// Its name.
+    pub name: String,
+    /// The family whose quota it uses.
+    pub family: String,
+    /// Where its nodes are made.
+    pub site: String,
+    /// What a node has.
+    pub shape: Resources,
+    /// What an hour costs.
+    pub price: Price,
+    /// The same in words: `€0.40`.
+    pub price_said: String,
+    /// What the workspace may still hold; none where there is no limit.
+    pub quota: Option<QuotaLeft>,
+    /// What the caller may still hold, where it is less; none where there is no limit.
+    pub own_quota: Option<QuotaLeft>,
+    /// How many such nodes fit on its site right now.
+    pub fitting: u64,
+}
+
+/// How much of a limit is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaLeft {
+    /// So much.
+    pub used: u64,
+    /// Of so much.
+    pub limit: u64,
+    /// In words: `12 of 48 cores`.
+    pub said: String,
+}
+
+/// The table of sizes with a radio button each.
+#[component]
+pub fn SizeTable(
+    /// What is asked for.
+    #[prop(default = "Size")]
+    legend: &'static str,
+    /// The name under which the choice is sent.
+    #[prop(default = "size")]
+    name: &'static str,
+    /// The sizes.
+    rows: Vec<SizeRow>,
+    /// The one that is chosen.
+    #[prop(optional, into)]
+    chosen: String,
+    /// A first line for no choice, with its explanation: "The smallest that fits".
+    #[prop(optional, into)]
+    otherwise: Option<String>,
+    /// Whether the person's own quota counts too, as for serverless jobs.
+    #[prop(optional)]
+    for_oneself: bool,
+    /// What is wrong with the choice.
+    #[prop(optional_no_strip)]
+    problem: Option<String>,
+) -> AnyView {
+    let problem_id = format!("f-{name}-problem");
+    let described = problem.is_some().then(|| problem_id.clone());
+    let problem = problem.map(|problem| {
+        view! { <p class="err" id=problem_id><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
+    });
+    let none = otherwise.map(|words| {
+        let ticked = chosen.is_empty();
+        view! {
+            <tr>
+                <th scope="row" colspan="7">
+                    <label class="size-pick"><input type="radio" name=name value="" checked=ticked/><span>{words}</span></label>
+                </th>
+            </tr>
+        }
+    });
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|size| {
+            let ticked = size.name == chosen;
+            let quota = quota(&size, for_oneself);
+            let gpus = if size.shape.gpus == 0 { "–".to_owned() } else { size.shape.gpus.to_string() };
+            let (cores, memory) = (Cores(size.shape.cores).to_string(), Memory(size.shape.memory).to_string());
+            let room = match size.fitting {
+                0 => "none free now".to_owned(),
+                count => format!("{count} free now"),
+            };
+            view! {
+                <tr>
+                    <th scope="row">
+                        <label class="size-pick">
+                            <input type="radio" name=name value=size.name.clone() checked=ticked required=true/>
+                            <span><b class="name">{size.name.clone()}</b><span class="l2">{format!("{} on {}", size.family, size.site)}</span></span>
+                        </label>
+                    </th>
+                    <td class="right nowrap" data-label="Cores">{cores}</td>
+                    <td class="right nowrap" data-label="Memory">{memory}</td>
+                    <td class="right nowrap" data-label="GPUs">{gpus}</td>
+                    <td class="right nowrap" data-label="Price per hour">{size.price_said}</td>
+                    <td class="nowrap" data-label="Room">{room}</td>
+                    <td class="quota-cell" data-label="Quota">{quota}</td>
+                </tr>
+            }
+            .into_any()
+        })
+        .collect();
+    // In pieces: as one view its type is deeper than the compiler follows.
+    let head = view! {
+        <thead>
+            <tr>
+                <th scope="col">"Size"</th>
+                <th scope="col" class="right">"Cores"</th>
+                <th scope="col" class="right">"Memory"</th>
+                <th scope="col" class="right">"GPUs"</th>
+                <th scope="col" class="right">"Price per hour"</th>
+                <th scope="col">"Room"</th>
+                <th scope="col">"Quota used"</th>
+            </tr>
+        </thead>
+    }
+    .into_any();
+    let table = view! {
+        <table class="table sizes">
+            <caption class="sr">"Sizes with their price and what is left of the quota"</caption>
+            {head}
+            <tbody>{none}{rows}</tbody>
+        </table>
+    }
+    .into_any();
+    view! {
+        <fieldset class="field size-field" aria-describedby=described>
+            <legend class="label">{legend}</legend>
+            <div class="table-wrap table-scroll" role="region" tabindex="0" aria-label="Sizes">{table}</div>
+            {problem}
+        </fieldset>
+    }
+    .into_any()
+}
+
+/// The tighter of the limits that count.
+fn quota(size: &SizeRow, for_oneself: bool) -> AnyView {
+    let own = size.own_quota.as_ref().filter(|_| for_oneself).map(|quota| (quota, "yours"));
+    let all = size.quota.as_ref().map(|quota| (quota, "the workspace’s"));
+    let left = |quota: &QuotaLeft| quota.limit.saturating_sub(quota.used);
+    let Some((quota, whose)) = own.into_iter().chain(all).min_by_key(|(quota, _)| left(quota)) else {
+        return view! { <span class="faint">"no limit"</span> }.into_any();
+    };
+    let (max, said) = (quota.limit.to_string(), format!("{}, {whose}", quota.said));
+    let (low, high) = ((quota.limit * 3 / 4).to_string(), (quota.limit * 19 / 20).to_string());
+    view! {
+        <span class="num xs">{said.clone()}</span>
+        <meter min="0" max=max low=low high=high optimum="0" value=quota.used.to_string() aria-label="Quota used">{said}</meter>
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::components::testing::html;
+
+    fn row(own: Option<QuotaLeft>) -> SizeRow {
+        SizeRow {
+            name: "small".into(),
+            family: "general".into(),
+            site: "local".into(),
+            shape: Resources::new(2, 8, 0),
+            price: Price(400_000),
+            price_said: "€0.40".into(),
+            quota: Some(QuotaLeft { used: 12, limit: 48, said: "12 of 48 cores".into() }),
+            own_quota: own,
+            fitting: 3,
+        }
+    }
+
+    #[test]
+    fn the_tighter_limit_is_shown_and_the_choice_is_kept() {
+        let own = Some(QuotaLeft { used: 3, limit: 4, said: "3 of 4 cores".into() });
+        let rows = vec![row(own.clone())];
+        let shown = html(move || view! { <SizeTable rows=rows chosen="small" for_oneself=true/> });
+        assert!(shown.contains("3 of 4 cores, yours") && shown.contains("checked"), "{shown}");
+        let rows = vec![row(own)];
+        let shown = html(move || view! { <SizeTable rows=rows/> });
+        assert!(shown.contains("12 of 48 cores, the workspace’s") && !shown.contains("checked"), "{shown}");
+    }
+
+    #[test]
+    fn a_problem_stands_beside_the_table() {
+        let shown = html(|| view! { <SizeTable rows=Vec::new() problem=Some("Choose a size.".to_owned())/> });
+        assert!(shown.contains(r#"aria-describedby="f-size-problem""#) && shown.contains("Choose a size."), "{shown}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The settings of the workspace: what is allowed and demanded of idle shutdown.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::idle::{IdleRules, MAX_WINDOW, MIN_WINDOW};
+use atelier_domain::history::Topic;
+use atelier_domain::text::counted;
+use atelier_domain::time::Span;
+use atelier_engine::run::CommandId;
+use leptos::prelude::*;
+
+use crate::api::compute::schedules::idle_rules;
+use crate::components::{Card, Checkbox, Field, NavItem, Page, PostForm, SubmitButton};
+use crate::pages::frame::{Place, Visit, load, studio};
+
+/// The settings of the workspace.
+#[component]
+pub fn SettingsPage() -> impl IntoView {
+    let place =
+        Place { nav: NavItem::Settings, needs: Some((Action::WorkspaceRead, Whose::Others)), topics: &[Topic::Engine] };
+    studio(place, |visit| load(visit.viewer.clone(), idle_rules(), move |(rules, count)| show(&visit, &rules, count)))
+}
+
+fn minutes(span: Span) -> String {
+    (span.as_millis() / 60_000).to_string()
+}
+
+fn show(visit: &Visit, rules: &IdleRules, count: usize) -> AnyView {
+    let state = visit.form("set_idle_rules");
+    let because = visit.viewer.may(Action::WorkspaceWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let fixed = because.is_some();
+    let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
+    let default = state.value("default", &rules.default.map(minutes).unwrap_or_default());
+    let (min, max) = (state.value("min", &minutes(rules.min)), state.value("max", &minutes(rules.max)));
+    let required = state.is_ticked("required", "on", rules.is_required);
+    let demanded = if fixed {
+        let words = if rules.is_required {
+            "Every instance must have idle shutdown."
+        } else {
+            "Instances may go without idle shutdown."
+        };
+        view! { <p>{words}</p> }.into_any()
+    } else {
+        view! {
+            <Checkbox
+                name="required" label="Every instance must have idle shutdown" ticked=required
+                help="Instances without it get the default, and nobody can switch it off."
+            />
+        }
+        .into_any()
+    };
+    let bounds = format!("{MIN_WINDOW} to {MAX_WINDOW}, written in minutes.");
+    let follow = format!(
+        "{} in this workspace. Those that break the rules are changed when you save, and say so in their history.",
+        counted(count as u64, "instance is", "instances are")
+    );
+    view! {
+        <Page heading="Settings" sub="What holds for the whole workspace.">
+            <Card heading="Idle shutdown" note="of instances">
+                <PostForm function="set_idle_rules" state=state.clone() hidden=hidden>
+                    <p class="muted">"An instance stops when nobody has used it for this long. Its owner is warned five minutes before, and can keep it running."</p>
+                    <div class="cols-3">
+                        <Field
+                            label="Default for new instances, minutes" name="default" kind="number" value=default problem=state.problem("default")
+                            readonly=fixed help="Empty: new instances have none unless somebody asks for it."
+                        />
+                        <Field
+                            label="Shortest, minutes" name="min" kind="number" value=min problem=state.problem("min") required=true readonly=fixed
+                            help=bounds.clone()
+                        />
+                        <Field
+                            label="Longest, minutes" name="max" kind="number" value=max problem=state.problem("max") required=true readonly=fixed
+                            help=bounds
+                        />
+                    </div>
+                    {demanded}
+                    <p class="faint xs">{follow}</p>
+                    <div class="row">
+                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Save rules"</SubmitButton>
+                    </div>
+                </PostForm>
+            </Card>
+        </Page>
+    }
+    .into_any()
+}

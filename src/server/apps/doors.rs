@@ -1,0 +1,239 @@
+//! Who is let in at an application's address.
+//!
+//! A door is what a cookie there opens: one application of one instance, for its owner, under one session of the portal. It is
+//! believed for a second, or until something that concerns people or instances changes; then it is read again. Connections that
+//! last hold their door and end when it closes: when the person signs out, is disabled, or does not own the instance any more,
+//! and when the instance stops.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use atelier_domain::account::AccountState;
+use atelier_domain::compute::{InstanceId, NodeId};
+use atelier_domain::history::Topic;
+use atelier_domain::{SessionKey, UserId};
+use atelier_engine::clock;
+use atelier_engine::live::Cut;
+use atelier_engine::store::AppSession;
+use tokio::sync::watch;
+
+use super::host::Place;
+use crate::server::rest::secret;
+use crate::server::session_store::is_alive;
+use crate::server::state::AppState;
+
+/// The longest time for which a door is believed.
+const READ_AGAIN: Duration = Duration::from_secs(1);
+/// How often lasting connections are judged again, at most.
+const JUDGE_AGAIN: Duration = Duration::from_millis(200);
+/// So many doors are remembered.
+const MOST: usize = 20_000;
+/// What makes a door stale.
+const TOPICS: [Topic; 2] = [Topic::People, Topic::Instances];
+
+/// What a cookie opens.
+#[derive(Debug)]
+pub struct Door {
+    /// For whom.
+    pub user: UserId,
+    /// Under which session of the portal.
+    pub session: SessionKey,
+    /// The instance.
+    pub instance: InstanceId,
+    /// Its node; nothing while it has none.
+    pub node: Option<NodeId>,
+    read_at: Instant,
+    since: AtomicI64,
+    is_closed: watch::Sender<bool>,
+}
+
+impl Door {
+    /// Waits until it is closed.
+    pub fn closed(self: &Arc<Self>) -> impl Future<Output = ()> + Send + 'static {
+        let mut closed = self.is_closed.subscribe();
+        let door = Arc::clone(self);
+        async move {
+            // The sender lives as long as the door that is held here.
+            let _ = closed.wait_for(|is_closed| *is_closed).await;
+            drop(door);
+        }
+    }
+
+    fn close(&self) {
+        self.is_closed.send_replace(true);
+    }
+}
+
+/// The doors that are in use, by the hash of their cookies' secrets.
+#[derive(Debug, Default)]
+pub struct Doors {
+    known: Mutex<HashMap<String, Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    place: Place,
+    door: Arc<Door>,
+    /// Doors that were read before this one and are held by connections.
+    held: Vec<Weak<Door>>,
+}
+
+impl Doors {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The door that a cookie's secret opens at that address; nothing if it opens none there.
+    pub async fn find(&self, state: &AppState, given: &str, place: &Place) -> Option<Arc<Door>> {
+        if given.is_empty() || given.len() > 128 {
+            return None;
+        }
+        let hash = secret::hash(given);
+        let known = self.lock().get(&hash).filter(|known| known.place == *place).map(|known| Arc::clone(&known.door));
+        if let Some(door) = known.filter(|door| is_fresh(door, state)) {
+            return Some(door);
+        }
+        self.read_again(state, &hash, place).await
+    }
+
+    async fn read_again(&self, state: &AppState, hash: &str, place: &Place) -> Option<Arc<Door>> {
+        let read = read(state, hash, place).await;
+        let mut known = self.lock();
+        let Some(door) = read.map(Arc::new) else {
+            if let Some(known) = known.remove(hash) {
+                known.door.close();
+                known.held.iter().filter_map(Weak::upgrade).for_each(|door| door.close());
+            }
+            return None;
+        };
+        if known.len() >= MOST {
+            known.retain(|_, known| Arc::strong_count(&known.door) > 1);
+        }
+        let entry = known.entry(hash.to_owned()).or_insert_with(|| Known {
+            place: place.clone(),
+            door: Arc::clone(&door),
+            held: Vec::new(),
+        });
+        if !Arc::ptr_eq(&entry.door, &door) {
+            let before = std::mem::replace(&mut entry.door, Arc::clone(&door));
+            entry.held.retain(|held| held.strong_count() > 0);
+            if before.node == door.node {
+                entry.held.push(Arc::downgrade(&before));
+            } else {
+                // It was stopped or moved: what led to the old node leads nowhere.
+                before.close();
+                entry.held.drain(..).filter_map(|held| held.upgrade()).for_each(|door| door.close());
+            }
+        }
+        Some(door)
+    }
+
+    /// Whether connections are held open through any of them.
+    fn held(&self) -> Vec<(String, Place)> {
+        let mut known = self.lock();
+        known.retain(|_, known| {
+            known.held.retain(|held| held.strong_count() > 0);
+            !known.held.is_empty() || Arc::strong_count(&known.door) > 1 || known.door.read_at.elapsed() < READ_AGAIN
+        });
+        let is_held = |known: &&Known| !known.held.is_empty() || Arc::strong_count(&known.door) > 1;
+        known
+            .iter()
+            .filter(|(_, known)| is_held(known))
+            .map(|(hash, known)| (hash.clone(), known.place.clone()))
+            .collect()
+    }
+
+    /// Closes doors at once.
+    fn close(&self, is_meant: impl Fn(&Door) -> bool) {
+        self.lock().retain(|_, known| {
+            let is_meant = is_meant(&known.door);
+            if is_meant {
+                known.door.close();
+                known.held.iter().filter_map(Weak::upgrade).for_each(|door| door.close());
+            }
+            !is_meant
+        });
+    }
+}
+
+/// Judges lasting connections again whenever something has changed, for as long as the server runs.
+pub async fn keep(state: AppState) {
+    let (mut cuts, mut revisions) = (state.live().cuts(), state.live().watch());
+    let doors = state.doors();
+    loop {
+        tokio::select! {
+            cut = cuts.recv() => match cut {
+                Ok(Cut::All) | Err(tokio::sync::broadcast::error::RecvError::Closed) => return doors.close(|_| true),
+                Ok(Cut::Person(user)) => doors.close(|door| door.user == user),
+                Ok(Cut::PersonExcept(user, session)) => {
+                    doors.close(|door| door.user == user && door.session != session);
+                }
+                Ok(Cut::Session(session)) => doors.close(|door| door.session == session),
+                // Who may connect is decided by who owns; the next revision looks again in any case.
+                Ok(Cut::Rights(_)) => {}
+                // Too many at once to be heard one by one.
+                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => doors.close(|_| true),
+            },
+            changed = revisions.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                for (hash, place) in doors.held() {
+                    let known = doors.lock().get(&hash).map(|known| Arc::clone(&known.door));
+                    if known.is_some_and(|door| !has_changed_since(&door, &state)) {
+                        continue;
+                    }
+                    doors.read_again(&state, &hash, &place).await;
+                }
+                tokio::time::sleep(JUDGE_AGAIN).await;
+            }
+        }
+    }
+}
+
+fn has_changed_since(door: &Door, state: &AppState) -> bool {
+    let (since, newest) = (door.since.load(Ordering::Relaxed), state.live().newest());
+    if since == newest {
+        return false;
+    }
+    if !state.live().changed_since(since, &TOPICS).is_empty() {
+        return true;
+    }
+    door.since.fetch_max(newest, Ordering::Relaxed);
+    false
+}
+
+fn is_fresh(door: &Door, state: &AppState) -> bool {
+    !*door.is_closed.borrow() && door.read_at.elapsed() < READ_AGAIN && !has_changed_since(door, state)
+}
+
+/// Reads all that a door depends on. What cannot be read is closed: nobody is let in because the database is away.
+async fn read(state: &AppState, hash: &str, place: &Place) -> Option<Door> {
+    // Before reading: what changes in between makes it stale at once.
+    let since = state.live().newest();
+    let (AppSession { session, user, instance, app, .. }, info, person) = match state.store().app_session(hash).await {
+        Ok(found) => found?,
+        Err(error) => {
+            tracing::error!(%error, "who may reach an application could not be read");
+            return None;
+        }
+    };
+    let is_theirs = person.state == AccountState::Active
+        && is_alive(&info, state.presence(), state.config().sessions, clock::now())
+        && app == place.app;
+    let workspace = state.workspace_by_slug(&place.workspace).filter(|workspace| workspace.id == person.workspace)?;
+    if !is_theirs {
+        return None;
+    }
+    let (name, owner) = (place.instance.clone(), user.clone());
+    let asked = state.engine().ask(move |world| {
+        let found = world.instance(instance)?;
+        let is_own = found.workspace == workspace.id && found.owner == owner && found.name.as_str() == name;
+        is_own.then_some(found.node)
+    });
+    let node = asked.await.ok().flatten()?;
+    let is_closed = watch::Sender::new(false);
+    Some(Door { user, session, instance, node, read_at: clock::instant(), since: AtomicI64::new(since), is_closed })
+}

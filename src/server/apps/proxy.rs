@@ -1,0 +1,234 @@
+//! Passing a request on to an application, and its answer back.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+use http_body::{Body as _, Frame, SizeHint};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+
+use super::activity::is_activity;
+use super::doors::Door;
+use super::host::Place;
+use super::line::Line;
+use super::pool::{self, NoConnection, Way};
+use super::{headers, pages};
+use crate::server::agent_streams::bare;
+use crate::server::request::client;
+use crate::server::state::AppState;
+
+/// Answers shorter than this are over before anybody could be cut off.
+const LASTING: u64 = 1 << 20;
+
+/// Passes a request on.
+pub async fn pass_on(state: &AppState, door: &Arc<Door>, place: &Place, mut request: Request) -> Response {
+    let Some(node) = door.node else { return pages::not_running(state, place) };
+    let way: Way = (node, door.instance, place.app.clone());
+    let upgrade = wanted_upgrade(&request);
+    let browser = upgrade.as_ref().and_then(|_| request.extensions_mut().remove::<OnUpgrade>());
+    if is_activity(&place.app, request.method(), request.uri().path()) {
+        state.fleet().board().app_used(door.instance);
+        state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
+    }
+    let Some(request) = fit(state, request, upgrade.as_ref()) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    match (upgrade, browser) {
+        (None, _) => answered(state, door, place, way, request).await,
+        (Some(_), Some(browser)) => upgraded(state, door, place, &way, request, browser).await,
+        (Some(_), None) => (StatusCode::BAD_REQUEST, "This connection cannot be upgraded.").into_response(),
+    }
+}
+
+/// What the connection shall become, if the request says so.
+fn wanted_upgrade(request: &Request) -> Option<HeaderValue> {
+    let says_so = request
+        .headers()
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|word| word.trim().eq_ignore_ascii_case("upgrade"));
+    request.headers().get(header::UPGRADE).filter(|_| says_so).cloned()
+}
+
+/// The request as an application gets it; none if its address is no path.
+fn fit(state: &AppState, request: Request, upgrade: Option<&HeaderValue>) -> Option<Request> {
+    let (mut parts, body) = request.into_parts();
+    let host = super::host::of(&parts.uri, &parts.headers).to_owned();
+    let address = client(&parts.extensions, &parts.headers, &state.config().trusted_proxies);
+    headers::drop_one_hop(&mut parts.headers);
+    headers::for_app(&mut parts.headers, address, &host, state.config().is_secure());
+    if let Some(protocol) = upgrade {
+        parts.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        parts.headers.insert(header::UPGRADE, protocol.clone());
+    }
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    parts.uri = path.parse::<Uri>().ok()?;
+    parts.version = axum::http::Version::HTTP_11;
+    parts.extensions.clear();
+    Some(Request::from_parts(parts, body))
+}
+
+async fn answered(state: &AppState, door: &Arc<Door>, place: &Place, way: Way, mut request: Request) -> Response {
+    // One that waited may have been closed just now; what was not sent is sent over a new one.
+    while let Some(mut line) = state.app_pool().take(&way) {
+        match line.send(request).await {
+            Ok(answer) => return back(door, answer, Some(Own { state: state.clone(), way, line })),
+            Err(mut error) => match error.take_message() {
+                Some(unsent) => request = unsent,
+                None => return broken(place, &error.into_error()),
+            },
+        }
+    }
+    let mut line = match pool::line(state.fleet(), &way).await {
+        Ok(line) => line,
+        Err(NoConnection::Stream(why)) => return pages::unreachable(state, place, &why.to_string()),
+        Err(NoConnection::Http(error)) => return broken(place, &error),
+    };
+    match line.send(request).await {
+        Ok(answer) => back(door, answer, Some(Own { state: state.clone(), way, line })),
+        Err(error) => broken(place, &error.into_error()),
+    }
+}
+
+fn broken(place: &Place, error: &hyper::Error) -> Response {
+    tracing::info!(%place, %error, "an application did not answer");
+    let text = format!("{} ended the connection without an answer: {error}. Try again; its log says more.", place.app);
+    (StatusCode::BAD_GATEWAY, text).into_response()
+}
+
+/// The answer for the browser.
+fn back(door: &Arc<Door>, answer: hyper::Response<hyper::body::Incoming>, own: Option<Own>) -> Response {
+    let (mut parts, body) = answer.into_parts();
+    headers::drop_one_hop(&mut parts.headers);
+    headers::from_app(&mut parts.headers);
+    let is_short = body.size_hint().exact().is_some_and(|length| length < LASTING);
+    let closed: Option<Closed> = (!is_short).then(|| Box::pin(door.closed()) as Closed);
+    Response::from_parts(parts, Body::new(Passing { body, closed, own }))
+}
+
+type Closed = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A connection that its answer moves along; afterwards it waits in the pool for the next request.
+struct Own {
+    state: AppState,
+    way: Way,
+    line: Line,
+}
+
+/// An answer on its way. Ends when its door closes; when it is over, its connection is free again.
+struct Passing {
+    body: hyper::body::Incoming,
+    closed: Option<Closed>,
+    /// Nothing if the connection has a task of its own, or is free again.
+    own: Option<Own>,
+}
+
+impl http_body::Body for Passing {
+    type Data = bytes::Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        if let Some(closed) = &mut self.closed
+            && closed.as_mut().poll(context).is_ready()
+        {
+            self.own = None;
+            return Poll::Ready(Some(Err(std::io::Error::other("the right to see this has ended"))));
+        }
+        let Self { body, own, .. } = &mut *self;
+        let frame = match own {
+            Some(own) => own.line.poll_frame(body, context),
+            None => Pin::new(&mut *body).poll_frame(context),
+        };
+        let is_over = matches!(frame, Poll::Ready(None)) || (frame.is_ready() && body.is_end_stream());
+        if is_over {
+            self.release();
+        }
+        frame.map(|frame| frame.map(|frame| frame.map_err(std::io::Error::other)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Passing {
+    /// The answer is over: its connection waits for the next request, if the application keeps it open.
+    fn release(&mut self) {
+        if let Some(Own { state, way, mut line }) = self.own.take()
+            && line.is_ready()
+        {
+            state.app_pool().give(way, line);
+        }
+    }
+}
+
+impl Drop for Passing {
+    /// An answer without a body is never read.
+    fn drop(&mut self) {
+        if self.body.is_end_stream() {
+            self.release();
+        }
+    }
+}
+
+/// A connection that becomes something else, as a WebSocket: bytes both ways until one end or the door closes.
+async fn upgraded(
+    state: &AppState,
+    door: &Arc<Door>,
+    place: &Place,
+    way: &Way,
+    request: Request,
+    browser: OnUpgrade,
+) -> Response {
+    let mut connection = match pool::connect(state.fleet(), way).await {
+        Ok(connection) => connection,
+        Err(NoConnection::Stream(why)) => return pages::unreachable(state, place, &why.to_string()),
+        Err(NoConnection::Http(error)) => return broken(place, &error),
+    };
+    let mut answer = match connection.send_request(request).await {
+        Ok(answer) => answer,
+        Err(error) => return broken(place, &error),
+    };
+    if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return back(door, answer, None);
+    }
+    let application = hyper::upgrade::on(&mut answer);
+    let closed = door.closed();
+    tokio::spawn(async move {
+        let (Ok(browser), Ok(application)) = tokio::join!(browser, application) else { return };
+        let application = match application.downcast::<TokioIo<atelier_pipe::Wire>>() {
+            Ok(parts) => parts.io.into_inner().with_early(&parts.read_buf),
+            Err(upgraded) => atelier_pipe::Wire::other(TokioIo::new(upgraded)),
+        };
+        tokio::select! {
+            () = closed => {}
+            _ = atelier_pipe::join(bare(browser), application) => {}
+        }
+    });
+    let (mut parts, _) = answer.into_parts();
+    let (protocol, accept) =
+        (parts.headers.remove(header::UPGRADE), parts.headers.remove(header::SEC_WEBSOCKET_ACCEPT));
+    headers::drop_one_hop(&mut parts.headers);
+    headers::from_app(&mut parts.headers);
+    parts.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    for (name, value) in [(header::UPGRADE, protocol), (header::SEC_WEBSOCKET_ACCEPT, accept)] {
+        if let Some(value) = value {
+            parts.headers.insert(name, value);
+        }
+    }
+    Response::from_parts(parts, Body::empty())
+}

@@ -1,0 +1,56 @@
+//! Removes, once an hour, what has been kept long enough.
+
+use std::time::Duration;
+
+use atelier_domain::Timestamp;
+use atelier_domain::time::Span;
+use atelier_engine::clock;
+use atelier_engine::fleet::{Collected, Collector};
+use atelier_engine::run::Phase;
+
+use super::state::AppState;
+
+/// How often.
+const EVERY: Duration = Duration::from_secs(3_600);
+/// A server that has just started has better things to do.
+const FIRST: Duration = Duration::from_secs(300);
+
+/// Goes round until the server ends.
+pub async fn run(state: AppState) {
+    let mut collector = Collector::new(state.fleet().clone());
+    let mut pause = FIRST;
+    loop {
+        tokio::time::sleep(pause).await;
+        pause = EVERY;
+        // A server that is not the one any more must not judge what is needed.
+        if matches!(state.engine().status().phase, Phase::Stopped | Phase::Fenced) {
+            return;
+        }
+        match collector.collect(clock::now(), kept(&state)).await {
+            Ok(none) if none == Collected::default() => {}
+            Ok(Collected { uploads, upload_bytes, logs, folders }) => {
+                tracing::info!(uploads, upload_bytes, logs, folders, "removed what was kept long enough");
+            }
+            Err(error) => {
+                tracing::warn!(%error, "not all that was kept long enough could be removed; the next hour goes on")
+            }
+        }
+    }
+}
+
+/// How long a job's log and outputs are kept after its end.
+fn kept(state: &AppState) -> Span {
+    Span::hours(24 * state.config().keep_logs_days)
+}
+
+/// After how many days the log and the outputs of a job were removed, if that time is over.
+pub fn removed_after(state: &AppState, ended: Option<Timestamp>, now: Timestamp) -> Option<u32> {
+    let is_over = ended.is_some_and(|ended| ended.0.saturating_add(kept(state).as_millis()) <= now.0);
+    is_over.then(|| state.config().keep_logs_days)
+}
+
+/// That, in words.
+pub fn sentence(days: u32) -> String {
+    let days = atelier_domain::text::counted(days.into(), "day", "days");
+    format!("What a job printed and left behind is kept for {days} after its end; that is over, and it was removed.")
+}

@@ -1,0 +1,68 @@
+//! What all answers have in common.
+
+use atelier_domain::Timestamp;
+use atelier_domain::compute::resources::Resources;
+use atelier_domain::reason::Reason;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use serde::{Serialize, Serializer};
+
+/// JSON with that status.
+pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    // What is written here always can be; a map with keys that are no text would be the exception.
+    let text = serde_json::to_vec(value).unwrap_or_default();
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// JSON for something new, which is to be found at `location`.
+pub fn created(location: &str, value: &impl Serialize) -> Response {
+    let mut response = json(StatusCode::CREATED, value);
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// A reason: its code and its numbers, and the same in words.
+#[derive(Debug, Serialize)]
+pub struct ReasonView {
+    #[serde(flatten)]
+    reason: Reason,
+    sentence: String,
+    next_step: Option<String>,
+}
+
+impl From<Reason> for ReasonView {
+    fn from(reason: Reason) -> Self {
+        Self { sentence: reason.sentence(), next_step: reason.next_step(), reason }
+    }
+}
+
+/// An instant as RFC 3339 in UTC, to the millisecond.
+#[derive(Clone, Copy, Debug)]
+pub struct When(pub Timestamp);
+
+impl Serialize for When {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let at = jiff::Timestamp::from_millisecond(self.0.0).unwrap_or_default();
+        to.collect_str(&format_args!("{at:.3}"))
+    }
+}
+
+/// Cores, memory and GPUs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ResourcesView {
+    cores: f64,
+    memory_mib: u64,
+    gpus: u64,
+}
+
+impl From<Resources> for ResourcesView {
+    fn from(resources: Resources) -> Self {
+        Self { cores: resources.cores as f64 / 1_000.0, memory_mib: resources.memory, gpus: resources.gpus }
+    }
+}
