@@ -171,7 +171,27 @@ export const testOnOwnServer = test.extend<{ server: Server; ownOffice: Office }
       return page;
     });
   },
+  another: async ({ browser, ownOffice, watch, server }, use) => {
+    const opened: BrowserContext[] = [];
+    await use(async (account) => {
+      const context = await browser.newContext({ baseURL: server.url });
+      opened.push(context);
+      watch(context);
+      if (account) await context.addCookies(await ownOffice.session(account));
+      return context.newPage();
+    });
+    for (const context of opened) await context.close();
+  },
   newPerson: async ({ ownOffice }, use) => use((wanted) => ownOffice.add(wanted)),
+});
+
+/** Tests with a server of their own that has real workstations, whose clock can be moved. */
+export const testOnWorkstations = testOnOwnServer.extend({
+  server: async ({}, use) => {
+    const server = await Server.start('with-admin', 'workstations');
+    await use(server);
+    await server.remove();
+  },
 });
 
 /** Signs in through the page, as a person does. */

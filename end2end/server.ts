@@ -4,7 +4,7 @@
 // is chosen once per run is kept in the environment, which workers inherit. A test that needs an empty server, the last
 // Owner or a restart starts a `Server` of its own.
 
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -33,6 +33,9 @@ export function serverCommand(): string {
   return `exec env ${foreign.join(' ')} ${words.map((word) => `'${word}'`).join(' ')}`;
 }
 
+/** Where the Python environment of instances was built before; without it none is built. */
+const environments = process.env['ATELIER_E2E_ENVIRONMENTS'];
+
 const isSetting = (variable: string) => variable.startsWith('ATELIER_');
 
 function serveArguments(directory: string, onPort: string | number, accounts: 'with-admin' | 'empty'): string[] {
@@ -41,6 +44,9 @@ function serveArguments(directory: string, onPort: string | number, accounts: 'w
     'serve',
     '--listen', `127.0.0.1:${onPort}`,
     '--data', join(directory, 'data'),
+    // Nodes of several tests at once, on a machine with few cores.
+    '--local-overcommit', '16',
+    ...(environments ? ['--environments', environments] : ['--environment', 'off']),
     ...(accounts === 'with-admin' ? owner : []),
   ];
 }
@@ -51,8 +57,15 @@ function makeDirectory(): string {
   }
   const directory = mkdtempSync(join(tmpdir(), 'atelier-e2e-'));
   writeFileSync(join(directory, 'admin-password'), admin.password, { mode: 0o600 });
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  process.on('exit', () => clearAway(directory));
   return directory;
+}
+
+/** Ends the nodes that a stopped server leaves running, as it should, and removes what it kept. */
+function clearAway(directory: string): void {
+  if (!existsSync(directory)) return;
+  spawnSync(binary, ['stop-all', '--data', join(directory, 'data')], { stdio: 'ignore' });
+  rmSync(directory, { recursive: true, force: true });
 }
 
 /** How long a server may take to be ready or to be gone. */
@@ -68,13 +81,31 @@ export class Server {
     readonly url: string,
     private readonly words: string[],
     private readonly directory: string,
+    private readonly wanted: 'plain' | 'workstations' = 'plain',
   ) {}
 
+  /** Lets time pass on the server, minute by minute. */
+  async letPass(minutes: number): Promise<void> {
+    const answer = await fetch(`${this.url}/test/clock`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ minutes }),
+    });
+    if (answer.status !== 204) throw new Error(`the server does not let time pass: ${answer.status}`);
+  }
+
   /** Starts a server without accounts, or with the one of `admin`. */
-  static async start(accounts: 'with-admin' | 'empty'): Promise<Server> {
+  static async start(
+    accounts: 'with-admin' | 'empty',
+    wanted: 'plain' | 'workstations' = 'plain',
+    more: string[] = [],
+  ): Promise<Server> {
     const directory = makeDirectory();
     const onPort = await freePort();
-    const server = new Server(`http://127.0.0.1:${onPort}`, serveArguments(directory, onPort, accounts), directory);
+    const words = [...serveArguments(directory, onPort, accounts), ...more];
+    // Applications live below localhost, so that is the portal's own name too.
+    const host = wanted === 'plain' ? '127.0.0.1' : 'localhost';
+    const server = new Server(`http://${host}:${onPort}`, words, directory, wanted);
     await server.start();
     return server;
   }
@@ -83,6 +114,7 @@ export class Server {
   async start(): Promise<void> {
     this.#log = '';
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
+    if (this.wanted === 'workstations') env['ATELIER_TEST_CLOCK'] = '1';
     const child = spawn(binary, this.words, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     this.#process = child;
     await new Promise<void>((ready, fail) => {
@@ -115,7 +147,7 @@ export class Server {
   /** Stops it and removes what it kept. */
   async remove(): Promise<void> {
     await this.stop();
-    rmSync(this.directory, { recursive: true, force: true });
+    clearAway(this.directory);
   }
 
   /** The one-time code that the set-up page asks for, from the log. */
@@ -126,8 +158,17 @@ export class Server {
   }
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
+/** Two ports next to each other that nobody listens at. */
+export async function freePair(): Promise<[number, number]> {
+  for (;;) {
+    const first = await freePort();
+    const second = await freePort(first + 1).catch(() => 0);
+    if (second) return [first, second];
+  }
+}
+
+async function freePort(wanted = 0): Promise<number> {
+  const probe = createServer().listen(wanted, '127.0.0.1');
   await once(probe, 'listening');
   const { port: found } = probe.address() as AddressInfo;
   probe.close();

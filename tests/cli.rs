@@ -18,6 +18,8 @@ fn atelier() -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ATELIER_")) {
         command.env_remove(name);
     }
+    // It would be built from the network in each of them.
+    command.env("ATELIER_ENVIRONMENT", "off");
     command
 }
 
@@ -346,6 +348,58 @@ fn the_locked_out_admin_gets_in_again_while_the_server_runs_on_postgres() {
     server.stop();
 }
 
+/// Asks the API who the token is of.
+fn who_am_i(port: u16, token: &str) -> String {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("connects");
+    let request = format!(
+        "GET /api/v1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    );
+    socket.write_all(request.as_bytes()).expect("asks");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).expect("an answer");
+    text
+}
+
+#[test]
+fn a_token_from_the_console_opens_the_api_until_it_is_revoked() {
+    let folder = folder();
+    let data = folder.path().to_str().expect("a plain path");
+    let server = Running::start(folder.path(), &[]);
+    server.wait_ready();
+    let token =
+        |arguments: &[&str]| atelier().arg("token").args(arguments).args(["--data", data]).output().expect("runs");
+    let made = token(&["create", "--user", "ines@example.org", "--name", "night runs", "--days", "7"]);
+    assert!(made.status.success(), "{}", stderr(&made));
+    assert!(stderr(&made).contains("“night runs” of ines@example.org. It works for 7 days"), "{}", stderr(&made));
+    let secret = String::from_utf8_lossy(&made.stdout).trim().to_owned();
+    assert_eq!((secret.len(), &secret[..4]), (47, "atl_"));
+    let answer = who_am_i(server.port, &secret);
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("ines@example.org"), "{answer}");
+
+    let listed = token(&["list", "--user", "ines@example.org"]);
+    let line = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(line.contains("night runs") && !line.contains(&secret), "{line}");
+    let id = line.split_whitespace().next().expect("an id").to_owned();
+    let revoked = token(&["revoke", "--user", "ines@example.org", &id]);
+    assert!(revoked.status.success(), "{}", stderr(&revoked));
+    wait_until("the token to be refused", Duration::from_secs(10), || {
+        Some(who_am_i(server.port, &secret)).filter(|answer| answer.starts_with("HTTP/1.1 401"))
+    });
+
+    for (arguments, part) in [
+        (&["create", "--user", "nobody@example.org"][..], "nobody has an account"),
+        (&["create", "--user", "ines@example.org", "--days", "1000"], "1 to 366 days"),
+        (&["create", "--user", "nonsense"], "nonsense"),
+        (&["revoke", "--user", "ines@example.org", &id], "has no token"),
+    ] {
+        let output = token(arguments);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
+        assert!(text.contains(part) && text.lines().count() == 1, "{arguments:?}: {text}");
+    }
+    server.stop();
+}
+
 #[test]
 fn with_a_certificate_it_speaks_tls() {
     use std::sync::Arc;
@@ -394,4 +448,49 @@ fn with_a_certificate_it_speaks_tls() {
         .expect("runs");
     assert_eq!(broken.status.code(), Some(1));
     assert!(stderr(&broken).contains("tls_cert"), "{}", stderr(&broken));
+}
+
+#[test]
+fn an_environment_that_cannot_be_built_says_why_and_what_to_do() {
+    let folder = folder();
+    let output = atelier()
+        .args(["environment", "build", "--python", "/nowhere/python3", "--data"])
+        .arg(folder.path().join("data"))
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("no Python at /nowhere/python3") && said.contains("apt-get install"), "{said}");
+    assert!(!folder.path().join("data").exists(), "nothing was made");
+}
+
+#[test]
+fn a_simulation_needs_no_server_and_says_what_is_wrong() {
+    let folder = folder();
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/office-hours.toml");
+    let chart = folder.path().join("chart.svg");
+    // A setting that no server would take is none of its business.
+    let run = |file: &Path, more: &[&str]| {
+        let mut command = atelier();
+        command.env("ATELIER_LISTEN", "nowhere").arg("simulate").arg(file).args(more);
+        command.output().expect("runs")
+    };
+    let tables = run(&shipped, &["--svg", &chart.to_string_lossy()]);
+    let text = String::from_utf8_lossy(&tables.stdout).into_owned();
+    assert!(tables.status.success() && text.contains("warm in office hours"), "{text}{}", stderr(&tables));
+    assert!(std::fs::read_to_string(&chart).is_ok_and(|svg| svg.starts_with("<svg ")));
+    let (first, second) = (run(&shipped, &["--json"]), run(&shipped, &["--json"]));
+    assert!(first.stdout == second.stdout && first.stdout.starts_with(b"{\"scenario\":\"Office hours\""));
+
+    let scenario = std::fs::read_to_string(&shipped).expect("read");
+    let wrong = folder.path().join("wrong.toml");
+    std::fs::write(&wrong, scenario.replace("per_hour = 4", "per_hour = 0").replace("max = 12", "max = 12\nmin = 13"))
+        .expect("written");
+    let refused = run(&wrong, &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = stderr(&refused);
+    assert!(said.contains("atelier: cluster[0].min: The minimum of 13 is above the maximum of 12."), "{said}");
+    assert!(said.contains("atelier: jobs[0].per_hour: "), "{said}");
+    let missing = run(&folder.path().join("none.toml"), &[]);
+    assert!(missing.status.code() == Some(2) && stderr(&missing).contains("none.toml could not be read"));
 }

@@ -1,15 +1,15 @@
-import { admin, expect, test } from '../fixtures.ts';
+import { admin, expect, testOnOwnServer as test } from '../fixtures.ts';
 
 /** Addresses as routes: what differs from one thing to the next is left out. */
 function routeOf(href: string): string {
   const path = href.split(/[?#]/)[0] ?? '';
-  return path.replace(/\/people\/user-[^/]+/, '/people/:id');
+  return path.replace(/\/people\/user-[^/]+/, '/people/:id').replace(/\/sizes\/local-[^/]+/, '/sizes/:name');
 }
 
-test('every page can be reached by links alone, and every form can be sent', async ({ signedInAs, newPerson, office, visit }) => {
+test('every page can be reached by links alone, and every form can be sent', async ({ signedInAs, newPerson, ownOffice, visit }) => {
   const page = await signedInAs(admin);
   // Somebody disabled, so that there is something to enable.
-  await office.change('disable', await newPerson({ waiting: true }));
+  await ownOffice.change('disable', await newPerson({ waiting: true }));
   const seen = new Map<string, string>();
   const functions = new Set<string>();
   const waiting = ['/'];
@@ -40,26 +40,56 @@ test('every page can be reached by links alone, and every form can be sent', asy
     '/profile',
     '/w/studio',
     '/w/studio/activity',
+    '/w/studio/admin/engines',
+    '/w/studio/admin/environment',
     '/w/studio/admin/people',
     '/w/studio/admin/people/:id',
     '/w/studio/admin/people/confirm/disable',
     '/w/studio/admin/people/confirm/enable',
     '/w/studio/admin/people/confirm/reset-password',
     '/w/studio/admin/people/new',
+    '/w/studio/admin/quota',
     '/w/studio/admin/roles',
+    '/w/studio/admin/settings',
+    '/w/studio/admin/shares',
+    '/w/studio/admin/sizes',
+    '/w/studio/admin/sizes/:name',
+    '/w/studio/admin/sizes/:name/remove',
+    '/w/studio/admin/sizes/new',
     '/w/studio/compute/attached',
     '/w/studio/compute/clusters',
+    '/w/studio/compute/clusters/new',
     '/w/studio/compute/instances',
+    '/w/studio/compute/instances/new',
     '/w/studio/compute/serverless',
+    '/w/studio/cost',
+    '/w/studio/cost/budgets',
+    '/w/studio/jobs',
+    '/w/studio/jobs/new',
+    '/w/studio/schedules',
     '/w/studio/search',
   ]);
   expect([...functions].sort()).toEqual([
+    '/w/studio/compute/instances/new/step',
+    '/w/studio/jobs/upload',
     'change_accounts',
     'change_password',
+    'create_cluster',
     'create_person',
-    'end_session',
+    'create_token',
+    'pause_engine',
+    'put_size',
+    'rebuild_environment',
+    'remove_size',
+    'set_budget',
+    'set_environment',
+    'set_half_life',
+    'set_idle_rules',
+    'set_limit',
     'set_nav',
+    'set_queue_policy',
     'set_roles',
+    'set_share',
     'set_theme',
     'sign_out',
     'sign_out_everywhere',

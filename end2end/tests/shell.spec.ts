@@ -6,6 +6,7 @@ test('the navigation leads to every part and marks where one is', async ({ signe
   const nav = page.getByRole('navigation', { name: 'Main', exact: true });
   for (const [label, path] of [
     ['Compute', '/w/studio/compute/instances'],
+    ['Jobs', '/w/studio/jobs'],
     ['Activity', '/w/studio/activity'],
     ['People', '/w/studio/admin/people'],
     ['Roles', '/w/studio/admin/roles'],
@@ -118,7 +119,7 @@ test('on a phone the bar at the thumb takes the place of the navigation', async 
   const bar = page.getByRole('navigation', { name: 'Main, compact' });
   for (const [label, path] of [
     ['Compute', '/w/studio/compute/instances'],
-    ['Activity', '/w/studio/activity'],
+    ['Jobs', '/w/studio/jobs'],
     ['People', '/w/studio/admin/people'],
     ['Profile', '/profile'],
     ['Home', '/w/studio'],

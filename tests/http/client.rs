@@ -12,7 +12,7 @@ use atelier_domain::access::Role;
 use atelier_domain::account::Theme;
 use atelier_domain::history::Actor;
 use atelier_engine::clock;
-use atelier_engine::hands::Drivers;
+use atelier_engine::fleet::Fleet;
 use atelier_engine::run::{DiskOptions, Engine, MachineClock, Options};
 use atelier_engine::store::{Author, FirstAccount, Missing, NewAccount, Store};
 use axum::Router;
@@ -59,10 +59,12 @@ impl Server {
         // A small ballast: there are many servers at once.
         let disk = DiskOptions { ballast: 1 << 16, ..DiskOptions::default() };
         let options = Options { disk, ..Options::default() };
+        // Nobody carries effects out here: tests say themselves what nodes and agents would report.
+        let fleet = Fleet::new(folder.path(), Arc::clone(&store), false);
         let (engine, _ends_with_its_handles) =
-            Engine::start(Arc::clone(&store), Drivers::default(), MachineClock::new(), options).await.expect("starts");
+            Engine::start(Arc::clone(&store), fleet.clone(), MachineClock::new(), options).await.expect("starts");
         engine.started().await;
-        let state = AppState::new(config, store, engine, passwords, metrics).await.expect("starts");
+        let state = AppState::new(config, store, engine, fleet, passwords, metrics).await.expect("starts");
         let router = router::build(&state);
         Self { state, router, hash, _folder: folder }
     }
@@ -161,6 +163,11 @@ impl Page {
 }
 
 impl Browser {
+    /// Another one at the same address, without cookies.
+    pub fn another(&self) -> Self {
+        Self { router: self.router.clone(), cookies: BTreeMap::new(), address: self.address }
+    }
+
     pub async fn get(&mut self, path: &str) -> Page {
         let request = Request::get(path).header(header::ACCEPT, "text/html,application/xhtml+xml");
         self.send(request.body(Body::empty()).expect("a request")).await

@@ -4,9 +4,22 @@
 
 mod access;
 mod accounts;
+mod budgets;
 mod client;
+mod clusters;
+mod cost;
+mod environment;
+mod forecast;
+mod instances;
+mod jobs;
 mod live;
 mod machines;
+mod new_instance;
 mod people;
+mod quota;
+mod quotes;
+mod rest;
+mod schedules;
+mod scheduling;
 mod set_up;
 mod walk;

@@ -27,6 +27,10 @@ fn functions() -> Vec<(String, Method)> {
     leptos::server_fn::axum::server_fn_paths().map(|(path, method)| (path.to_owned(), method)).collect()
 }
 
+/// What machines may ask without a session: how the server does, and the door for agents, behind which nothing is told before
+/// an agent has shown who it is.
+const MACHINES: [&str; 5] = ["/healthz", "/readyz", "/metrics", "/agent", "/agent/stream"];
+
 #[tokio::test]
 async fn signed_out_every_route_is_refused_unless_it_is_on_the_list() {
     let server = Server::set_up().await;
@@ -34,11 +38,13 @@ async fn signed_out_every_route_is_refused_unless_it_is_on_the_list() {
     assert!(routes.len() >= 14, "the walk must see the pages: {routes:?}");
     routes.extend(guarded_paths().into_iter().map(str::to_owned));
     routes.extend(open_paths().into_iter().map(str::to_owned));
+    routes.extend(atelier::server::rest::paths());
+    routes.extend(["/api".into(), "/api/v1/nothing/here".into()]);
     routes.push("/no/such/page".into());
     for route in routes {
         let path = filled(&route);
         let page = server.browser().get(&path).await;
-        if OPEN_TO_ALL.contains(&path.as_str()) || ["/healthz", "/readyz", "/metrics"].contains(&path.as_str()) {
+        if OPEN_TO_ALL.contains(&path.as_str()) || MACHINES.contains(&path.as_str()) {
             continue;
         }
         let sent_to_sign_in = page.status == StatusCode::SEE_OTHER && page.location().starts_with("/sign-in");

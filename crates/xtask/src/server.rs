@@ -15,7 +15,7 @@ use crate::{
 pub enum Profile {
     /// Quick to build; reads the site from disk.
     Dev,
-    /// Optimised, with the site inside.
+    /// Optimised, with the site and the agent inside.
     Release,
 }
 
@@ -39,6 +39,17 @@ fn build(workspace: &Workspace, profile: Profile, site: &Site) -> Result<PathBuf
             ("Building the server, optimised", "release")
         }
     };
+    if profile == Profile::Release {
+        cargo.env("ATELIER_AGENT", build_agent(workspace)?);
+    }
     step(what, || process::run(&mut cargo))?;
     Ok(workspace.target().join(directory).join("atelier"))
+}
+
+/// Builds the agent as a program of its own, which a released server carries, and returns its path.
+fn build_agent(workspace: &Workspace) -> Result<PathBuf> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--package=atelier-agent", "--bin=atelier-agent", "--profile=agent"]);
+    step("Building the agent that it carries", || process::run(&mut cargo))?;
+    Ok(workspace.target().join("agent").join("atelier-agent"))
 }

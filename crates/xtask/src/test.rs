@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -84,16 +85,30 @@ fn native(workspace: &Workspace, selections: &[&[&str]], filter: &[OsString]) ->
 
 fn browser(workspace: &Workspace, tools: &setup::BrowserTools, filter: &[OsString]) -> Result<()> {
     let binary = server::build_with_site(workspace, Profile::Dev)?;
+    let environments = environment(workspace, &binary)?;
     step("Browser tests", || {
         let mut playwright = tools.node.command("npx");
         playwright.args(["--no-install", "playwright", "test"]).args(filter);
         playwright.current_dir(workspace.end2end());
+        playwright.env("ATELIER_E2E_ENVIRONMENTS", &environments);
         playwright.env("ATELIER_BIN", &binary).env("ATELIER_E2E_PORT", free_port().to_string());
         if let Some(chromium) = &tools.chromium {
             playwright.env("CHROMIUM", chromium);
         }
         process::run(&mut playwright)
     })
+}
+
+/// Builds the Python environment of instances once, for this run and all later ones. Returns the folder with it in it.
+fn environment(workspace: &Workspace, binary: &Path) -> Result<PathBuf> {
+    let folder = workspace.target().join("environments");
+    step("The Python environment of instances", || {
+        let mut build = Command::new(binary);
+        build.args(["environment", "build"]).arg("--environments").arg(&folder);
+        // No server's: the list that comes with Atelier.
+        process::run(build.arg("--data").arg(folder.join("no-data")).stdout(Stdio::null()))
+    })?;
+    Ok(folder)
 }
 
 fn has_nextest(workspace: &Workspace) -> bool {

@@ -94,7 +94,7 @@ fn crashes(workspace: &Workspace) -> Result<()> {
 }
 
 /// Builds an example for speed, runs it, and reads what it prints.
-fn example(workspace: &Workspace, package: &str, name: &str, arguments: &[&str]) -> Result<Vec<Figures>> {
+pub fn example(workspace: &Workspace, package: &str, name: &str, arguments: &[&str]) -> Result<Vec<Figures>> {
     let mut command = workspace.cargo();
     command.args(["run", "--quiet", "--release", "--package", package, "--example", name, "--"]).args(arguments);
     if let Some(folder) = env::var_os("ATELIER_BENCH_FOLDER") {
@@ -110,14 +110,15 @@ fn example(workspace: &Workspace, package: &str, name: &str, arguments: &[&str])
         .collect()
 }
 
-struct Figures(Value);
+#[derive(Debug)]
+pub struct Figures(Value);
 
 impl Figures {
-    fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.0["figure"].as_str().unwrap_or_default()
     }
 
-    fn number(&self, key: &str) -> f64 {
+    pub fn number(&self, key: &str) -> f64 {
         self.0[key].as_f64().unwrap_or(f64::NAN)
     }
 }

@@ -1,20 +1,26 @@
 //! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
-//! the core and the durable loop.
+//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node.
 //!
 //! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
 //! a load from threads of this process, so that both share the processors. Counts and times are bounded.
 
 mod engine;
 mod first_load;
-mod http;
+mod instances;
+mod jobs;
 mod load;
+mod log_lines;
 mod peer;
+mod peers;
 mod report;
 mod running;
+mod scheduling;
+mod spent;
 mod studio;
 
 use std::{fs, path::PathBuf, thread, time::Duration};
 
+use atelier_testing::http;
 use clap::{Args, Subcommand};
 use load::{milliseconds, pause, percentile};
 use report::{
@@ -35,8 +41,53 @@ use crate::{
 pub enum Bench {
     /// The portal: memory, start, pages, sign-ins, first load
     Web(Options),
+    /// Jobs on a node of this machine: throughput, latency, starts from zero, logs, agents
+    Jobs(JobOptions),
+    /// Instances on a node of this machine: start, terminal, the way to applications, the list
+    Instances(InstanceOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
+    /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
+    Scheduling(SchedulingOptions),
+}
+
+#[derive(Debug, Args)]
+pub struct JobOptions {
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Measure this binary in place of a fresh build, to compare two versions
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Also measure Ray, installed for this run into a throw-away environment (needs python3 and PyPI)
+    #[arg(long)]
+    peer: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InstanceOptions {
+    /// How long each load lasts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=300))]
+    seconds: u32,
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Measure this binary in place of a fresh build, to compare two versions
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Compare with this nginx in place of the one that is installed
+    #[arg(long, value_name = "FILE")]
+    nginx: Option<PathBuf>,
+    /// Measure only these, with commas between them
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<instances::Part>,
+}
+
+#[derive(Debug, Args)]
+pub struct SchedulingOptions {
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -93,8 +144,27 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
             bench_web(workspace, options, &mut report)?;
             options.json
         }
+        Bench::Jobs(options) => {
+            let binary = match &options.binary {
+                Some(binary) => binary.clone(),
+                None => server::build_with_site(workspace, Profile::Release)?,
+            };
+            let folder =
+                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+            let studio = Studio::new(binary, folder.path())?;
+            jobs::measure(workspace, &studio, folder.path(), options.peer, &mut report)?;
+            options.json
+        }
+        Bench::Instances(options) => {
+            bench_instances(workspace, options, &mut report)?;
+            options.json
+        }
         Bench::Engine(options) => {
             engine::measure(workspace, options.seconds, !options.no_crashes, &mut report)?;
+            options.json
+        }
+        Bench::Scheduling(options) => {
+            scheduling::measure(workspace, &mut report)?;
             options.json
         }
     };
@@ -119,6 +189,17 @@ fn bench_web(workspace: &Workspace, options: &Options, report: &mut Report) -> R
         peer::compare(folder.path(), PEOPLE, CONNECTIONS, lasting, &rates, report)?;
     }
     Ok(())
+}
+
+fn bench_instances(workspace: &Workspace, options: &InstanceOptions, report: &mut Report) -> Result<()> {
+    let binary = match &options.binary {
+        Some(binary) => binary.clone(),
+        None => server::build_with_site(workspace, Profile::Release)?,
+    };
+    let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+    let lasting = Duration::from_secs(options.seconds.into());
+    let plan = instances::Plan { lasting, only: &options.only, nginx: options.nginx.as_deref() };
+    instances::measure(workspace, &binary, folder.path(), &plan, report)
 }
 
 /// How many pages a second were answered, for the comparison with others.

@@ -8,12 +8,10 @@ use std::{
     time::Duration,
 };
 
+use atelier_testing::http::{self, Answer, Connection};
 use atelier_testing::poll_until;
 
-use super::{
-    http::{self, Answer, Connection},
-    load::{now, pause},
-};
+use super::load::{now, pause};
 use crate::failure::{Failure, Result};
 
 /// Linux counts processor time for `/proc` in hundredths of a second, on every architecture.
@@ -73,6 +71,11 @@ impl Running {
             .ok_or_else(|| Failure::new(format!("{} has no {line}", path.display())))
     }
 
+    /// How many files the process has open.
+    pub fn open_files(&self) -> usize {
+        fs::read_dir(self.proc("fd")).map_or(0, Iterator::count)
+    }
+
     /// The processor time that the process has used so far, in seconds.
     pub fn processor_seconds(&self) -> Result<f64> {
         let path = self.proc("stat");
@@ -121,7 +124,7 @@ impl Drop for Running {
     }
 }
 
-fn parse_kilobytes(status: &str, line: &str) -> Option<f64> {
+pub(super) fn parse_kilobytes(status: &str, line: &str) -> Option<f64> {
     let rest = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'))?;
     rest.trim().strip_suffix(" kB")?.parse().ok()
 }

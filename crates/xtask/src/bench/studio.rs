@@ -13,12 +13,10 @@ use std::{
 };
 
 use atelier_testing::free_port;
+use atelier_testing::http::{self, Answer, Connection};
 use serde_json::Value;
 
-use super::{
-    http::{self, Answer, Connection},
-    running::Running,
-};
+use super::running::Running;
 use crate::failure::{Failure, Result};
 
 const OWNER: &str = "bench@example.org";
@@ -62,11 +60,27 @@ impl Studio {
         let mut command = Command::new(&self.binary);
         command.arg("serve").arg(format!("--listen=127.0.0.1:{port}")).arg("--data").arg(self.folder.join("data"));
         command.arg(format!("--admin-email={OWNER}")).arg("--admin-password-file").arg(self.password_file());
+        // Nothing is built while something is measured.
+        command.arg("--environment=off");
         // Settings of whoever runs this are not the product's.
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ATELIER_")) {
             command.env_remove(name);
         }
         Running::start(&mut command, port, "/readyz", &self.folder.join("server.log"))
+    }
+
+    /// A token of the Owner for the API.
+    pub fn token(&self) -> Result<String> {
+        let mut command = Command::new(&self.binary);
+        command.args(["token", "create", "--user", OWNER, "--data"]).arg(self.folder.join("data"));
+        let printed = crate::process::output(&mut command)?;
+        let secret = printed.split_whitespace().find(|word| word.starts_with("atl_")).map(str::to_owned);
+        secret.ok_or_else(|| Failure::new(format!("no token in {printed:?}")))
+    }
+
+    /// Ends the nodes that a stopped server has left.
+    pub fn stop_nodes(&self) -> Result<()> {
+        crate::process::run(Command::new(&self.binary).arg("stop-all").arg("--data").arg(self.folder.join("data")))
     }
 
     /// Signs the Owner in and gives the cookie.

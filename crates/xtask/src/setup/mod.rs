@@ -4,7 +4,7 @@ mod chromium;
 mod components;
 mod debian_wasm;
 mod node;
-mod system;
+pub mod system;
 pub mod wasm;
 
 use std::path::PathBuf;
@@ -22,14 +22,14 @@ pub struct BrowserTools {
     pub chromium: Option<PathBuf>,
 }
 
-/// Provides what the native tests call: PostgreSQL's programs.
+/// Provides what the native tests call: PostgreSQL's programs, and bubblewrap.
 pub fn for_native_tests() -> Result<()> {
-    system::ensure(&[system::POSTGRES])
+    system::ensure(&[system::POSTGRES, system::BUBBLEWRAP, system::VENV])
 }
 
 /// Provides everything that `cargo xtask test` calls, besides the compiler.
 pub fn for_tests(workspace: &Workspace) -> Result<BrowserTools> {
-    let mut needs = vec![system::POSTGRES, system::NODE, system::NPM];
+    let mut needs = vec![system::POSTGRES, system::BUBBLEWRAP, system::VENV, system::NODE, system::NPM];
     if system::is_debian() {
         needs.push(system::CHROMIUM);
     }

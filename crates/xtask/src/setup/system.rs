@@ -1,6 +1,11 @@
 //! Packages of the operating system: installed by apt where we are root on Debian or Ubuntu, otherwise asked for.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Command};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use super::chromium;
 use crate::{
@@ -23,10 +28,26 @@ pub const POSTGRES: Need = Need {
     package: "postgresql",
     is_there: atelier_testing::postgres::is_installed,
 };
-pub const NODE: Need =
-    Need { what: "Node.js, for the browser tests", package: "nodejs", is_there: || process::find("node").is_some() };
-pub const NPM: Need =
-    Need { what: "npm, for the browser tests", package: "npm", is_there: || process::find("npm").is_some() };
+pub const BUBBLEWRAP: Need = Need {
+    what: "bubblewrap, for the tests of isolation",
+    package: "bubblewrap",
+    is_there: || process::find("bwrap").is_some(),
+};
+pub const VENV: Need = Need {
+    what: "Python with its part that makes environments, for instances",
+    package: "python3-venv",
+    is_there: makes_environments,
+};
+pub const NODE: Need = Need {
+    what: "Node.js, for the terminal page and the browser tests",
+    package: "nodejs",
+    is_there: || process::find("node").is_some(),
+};
+pub const NPM: Need = Need {
+    what: "npm, for the terminal page and the browser tests",
+    package: "npm",
+    is_there: || process::find("npm").is_some(),
+};
 pub const CHROMIUM: Need = Need {
     what: "Chromium, for the browser tests",
     package: "chromium-headless-shell",
@@ -55,6 +76,13 @@ fn ask_for(missing: &[&Need]) -> Failure {
         names.join("; "),
         packages.join(" "),
     ))
+}
+
+/// Debian has Python without the part that puts pip into an environment, in a package of its own.
+fn makes_environments() -> bool {
+    let mut python = Command::new("/usr/bin/python3");
+    python.args(["-I", "-c", "import ensurepip, venv"]).stdout(Stdio::null()).stderr(Stdio::null());
+    python.status().is_ok_and(|status| status.success())
 }
 
 /// Installs packages by apt; only to be called where [`can_install`] says yes.

@@ -36,7 +36,7 @@ impl Toolchain {
         }
     }
 
-    /// Returns the arguments that select the browser's half, for `cargo build` and `cargo clippy` alike.
+    /// Returns the arguments that select the browser's half, for `cargo rustc` and `cargo clippy` alike.
     pub fn library_arguments(&self, workspace: &Workspace) -> Vec<OsString> {
         let mut arguments: Vec<OsString> =
             ["--lib", "--package=atelier", "--no-default-features", "--features=hydrate"].map(OsString::from).into();
@@ -46,7 +46,7 @@ impl Toolchain {
         arguments
     }
 
-    /// Where `cargo build` with [`Self::library_arguments`] leaves its result.
+    /// Where `cargo rustc` with [`Self::library_arguments`] leaves its result.
     pub fn library(&self, workspace: &Workspace) -> PathBuf {
         target_directory(workspace).join(TARGET).join(PROFILE).join("atelier.wasm")
     }

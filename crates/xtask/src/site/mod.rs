@@ -8,6 +8,7 @@ mod css;
 mod names;
 mod public;
 mod scss;
+mod terminal;
 mod wasm;
 mod write;
 
@@ -28,6 +29,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Site> {
     step("Building the browser's half", || wasm::add(&mut site, workspace, toolchain))?;
     step("Putting the site together", || {
         public::add(&mut site, &workspace.root().join("public"))?;
+        terminal::add(&mut site, workspace)?;
         css::add(&mut site, &workspace.root().join("style"))?;
         write::write(&site, &workspace.site())
     })?;

@@ -19,7 +19,8 @@ const NAME: &str = "atelier";
 
 pub fn add(site: &mut Site, workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     let mut build = toolchain.cargo(workspace);
-    build.arg("build").args(toolchain.library_arguments(workspace));
+    // Said here and not in the manifest, where it would cost every native build the linking of a library that nobody loads.
+    build.arg("rustc").args(toolchain.library_arguments(workspace)).arg("--crate-type=cdylib");
     process::run(&mut build)?;
     let package = bind(&toolchain.library(workspace))?;
     add_package(site, package);

@@ -1,4 +1,4 @@
-//! A keep-alive HTTP/1.1 client, no larger than the load needs: one connection, one request at a time.
+//! A keep-alive HTTP/1.1 client for 127.0.0.1, no larger than tests and loads need: one connection, one request at a time.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -21,8 +21,10 @@ pub struct Connection {
 /// What a server answered.
 #[derive(Debug)]
 pub struct Answer {
+    /// The status.
     pub status: u16,
     head: String,
+    /// The body.
     pub body: Vec<u8>,
 }
 
