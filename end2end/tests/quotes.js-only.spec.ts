@@ -56,6 +56,35 @@ test('the price of a cluster follows its numbers and its size', async ({ signedI
   await expect(price(page)).toBeEmpty();
 });
 
+test('a price that arrives while a button is pressed does not take the click away', async ({ signedInAs, visit }) => {
+  const page = await signedInAs(admin);
+  const size = await addSize(page, visit, '0.4');
+  await visit(`${clusters}/new`);
+  await page.getByRole('radio', { name: size }).check({ force: true });
+  await page.getByLabel('Most nodes').fill('2');
+  await expect(price(page)).toContainText('€0.80 an hour at most');
+  await page.getByLabel('Name').fill('a_b');
+
+  let letGo = () => {};
+  const isHeld = new Promise<void>((resolve) => (letGo = resolve));
+  await page.route(/quote\/cluster\?.*min=9(&|$)/, async (route) => {
+    await isHeld;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/quote\/cluster\?.*min=9(&|$)/);
+  const answered = page.waitForResponse(/quote\/cluster\?.*min=9(&|$)/);
+  await page.getByLabel('Fewest nodes').fill('9');
+  await asked;
+  await page.getByRole('button', { name: 'Create cluster' }).hover();
+  await page.mouse.down();
+  letGo();
+  await (await answered).finished();
+  await page.evaluate(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next))));
+  await expect(price(page), 'what it says now is longer and would push the button down').toContainText('€0.80 an hour at most');
+  await page.mouse.up();
+  await expect(page.getByLabel('Name')).toHaveAccessibleDescription(/this has “_”/);
+});
+
 test('the price of a job follows its fields, and only the newest answer counts', async ({ signedInAs, visit }) => {
   const page = await signedInAs(admin);
   const size = await addSize(page, visit, '0.4');

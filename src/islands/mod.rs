@@ -34,6 +34,8 @@ pub mod enhance;
 pub mod live;
 #[cfg(feature = "hydrate")]
 mod log;
+#[cfg(feature = "hydrate")]
+mod press;
 
 pub use enhance::Enhance;
 pub use live::Live;

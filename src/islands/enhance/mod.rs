@@ -42,6 +42,7 @@ pub fn Enhance() -> impl IntoView {
 
 #[cfg(feature = "hydrate")]
 fn install() {
+    super::press::install();
     // The order matters for submits: the dialog that asks first comes before the button is marked as busy.
     confirm::install();
     pending::install();

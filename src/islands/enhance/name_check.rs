@@ -13,6 +13,7 @@ use web_sys::{Element, Event, FormData, HtmlInputElement, UrlSearchParams};
 
 use crate::islands::dom::{closest, fetch_page, find_all, listen, parse_page, sleep};
 use crate::islands::live::morph::morph;
+use crate::islands::press::released;
 
 /// Who types on is not asked for in between.
 const PAUSE_MILLIS: i32 = 200;
@@ -49,6 +50,7 @@ fn ask(field: HtmlInputElement, newest: Rc<Cell<u32>>) {
             return;
         }
         let answer = answer(&field).await;
+        released().await;
         if newest.get() != mine {
             return;
         }

@@ -14,6 +14,7 @@ use web_sys::{Element, Event, FormData, HtmlFormElement, UrlSearchParams};
 
 use crate::islands::dom::{closest, fetch_page, find, listen, parse_page, sleep};
 use crate::islands::live::morph::morph;
+use crate::islands::press::released;
 
 /// Who types on is not asked for in between.
 const PAUSE_MILLIS: i32 = 150;
@@ -54,6 +55,7 @@ fn ask(place: Element, newest: Rc<Cell<u32>>) {
             return;
         }
         let answer = answer(&place).await;
+        released().await;
         let Ok(Some(part)) = place.query_selector("[data-quote-part]") else { return };
         if newest.get() != mine {
             return;

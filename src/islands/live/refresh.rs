@@ -10,6 +10,7 @@ use web_sys::{Element, Event};
 
 use super::morph::{Changes, morph};
 use crate::islands::dom::{announce, fetch_page, find, find_all, focus, is_signed_out, parse_page, root, sleep};
+use crate::islands::press::released;
 
 /// Between two fetches: at most two a second.
 const APART_MILLIS: i32 = 500;
@@ -80,6 +81,7 @@ impl Refresher {
             return Ok(());
         }
         let page = parse_page(&answer).await?;
+        released().await;
         let is_left = root().is_some_and(|root| !find_all(&root, "form[data-sent]").is_empty());
         if is_refused && heading(&page) != heading(&document()) {
             // The page is not for this person any more; the server's page says why. One that said so before stays.
