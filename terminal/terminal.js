@@ -32,6 +32,15 @@
     state.hidden = text === '';
   };
 
+  // Who types before the shell is there, or while the connection is made again, loses nothing: it is sent once there is one.
+  const early = [];
+  const MOST_EARLY = 4096;
+
+  const type = (body) => {
+    if (socket !== null && socket.readyState === WebSocket.OPEN) send(0, body);
+    else if (early.length + body.length <= MOST_EARLY) early.push(...body);
+  };
+
   const send = (kind, body) => {
     if (socket === null || socket.readyState !== WebSocket.OPEN) return;
     const message = new Uint8Array(body.length + 1);
@@ -53,6 +62,7 @@
       pause = 200;
       tell('');
       sendSize();
+      if (early.length > 0) send(0, early.splice(0));
       terminal.focus();
     };
     socket.onmessage = ({ data }) => {
@@ -83,9 +93,9 @@
       }
       return;
     }
-    send(0, bytes.encode(typed));
+    type(bytes.encode(typed));
   });
-  terminal.onBinary((typed) => send(0, Uint8Array.from(typed, (c) => c.charCodeAt(0) & 255)));
+  terminal.onBinary((typed) => type(Uint8Array.from(typed, (c) => c.charCodeAt(0) & 255)));
   terminal.onResize(sendSize);
   new ResizeObserver(() => fit.fit()).observe(place);
   // For tests, which cannot read what is drawn.

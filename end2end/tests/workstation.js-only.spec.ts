@@ -1,7 +1,7 @@
 // A workstation for real: JupyterLab and a terminal at addresses of their own, through stops, restarts and an evening.
 
 import { admin, expect, testOnWorkstations as test } from '../fixtures.ts';
-import { create, desk, open, run, typed } from '../workstation.ts';
+import { create, desk, open, run, text, typed } from '../workstation.ts';
 
 // What applications print in their own pages is their own business.
 test.use({ allowedConsoleErrors: /./ });
@@ -31,11 +31,15 @@ test('a workstation: a notebook, a terminal, a stop and all of it again', async 
   // A restarted server finds both, and both find it.
   await server.stop();
   await expect(shell.locator('#state')).toContainText('The shell goes on');
+  // What is typed meanwhile is not lost.
+  await shell.locator('.xterm-helper-textarea').focus();
+  await shell.keyboard.type('echo early $((30 + 3))\n');
   // JupyterLab says that its server was away; that is to be read and closed.
   const dialog = lab.locator('.jp-Dialog');
   await lab.addLocatorHandler(dialog, () => dialog.getByRole('button').last().click());
   await server.start();
   await expect(shell.locator('#state')).toBeHidden({ timeout: 30_000 });
+  await expect.poll(() => text(shell)).toMatch(/early 33/);
   await typed(shell, 'echo still $((40 + 2))', /still 42/);
   await run(lab, 'print("the same kernel:", 6 * 7)');
   await expect(lab.locator('.jp-OutputArea-output').last()).toContainText('the same kernel: 42', { timeout: 60_000 });
