@@ -45,12 +45,17 @@ print("listens on " + where, flush=True)
 server.serve_forever()
 "#;
 
+/// By which the processes of this test are told from those of others that run at the same time.
+fn mark(name: &str) -> String {
+    format!("{name}-{}", std::process::id())
+}
+
 fn app(name: &str, where_: &str, port: Option<u16>) -> App {
     App {
         name: name.to_owned(),
         argv: ["/usr/bin/python3", "-c", SERVER, where_].map(ToOwned::to_owned).to_vec(),
         health: "/health".to_owned(),
-        environment: vec![("SAYS".to_owned(), "{home} of".to_owned()), ("MARK".to_owned(), name.to_owned())],
+        environment: vec![("SAYS".to_owned(), "{home} of".to_owned()), ("MARK".to_owned(), mark(name))],
         port,
         is_custom: true,
         ..App::default()
@@ -162,11 +167,11 @@ async fn private_applications_reach_each_other_and_an_open_one_has_the_network()
 #[tokio::test]
 async fn changes_reach_a_running_instance_and_leave_the_others_alone() {
     let (agent, mut server) = best().await;
-    let mut set_up = agent.set_up_with(web());
+    let own = App { environment: vec![("MARK".to_owned(), mark("web"))], ..web() };
+    let mut set_up = agent.set_up_with(own);
     set_up.apps_revision = 10;
     server.set_up(&set_up).await;
     server.app(AppState::Ready).await;
-    let web_pids = processes_with("serve_forever");
     let port = free_port();
     let (board, sock) = (on_port("board", port), app("sock", "{socket}", None));
     tell(&mut server, 11, &[board.clone(), sock.clone()]).await;
@@ -176,18 +181,18 @@ async fn changes_reach_a_running_instance_and_leave_the_others_alone() {
         let marks = processes_with("serve_forever");
         let is_it = |pid: &u32| {
             std::fs::read(format!("/proc/{pid}/environ"))
-                .is_ok_and(|all| String::from_utf8_lossy(&all).contains(&format!("MARK={name}\0")))
+                .is_ok_and(|all| String::from_utf8_lossy(&all).contains(&format!("MARK={}\0", mark(name))))
         };
         marks.into_iter().filter(is_it).collect::<Vec<u32>>()
     };
-    let (board_pids, sock_pids) = (marked("board"), marked("sock"));
+    let (web_pids, board_pids, sock_pids) = (marked("web"), marked("board"), marked("sock"));
     assert!(!board_pids.is_empty() && !sock_pids.is_empty());
     // What is older, or says the same again, changes nothing.
     tell(&mut server, 9, &[]).await;
     tell(&mut server, 11, &[sock.clone(), board.clone()]).await;
     // One is changed: it begins anew, and only it.
     let changed =
-        App { environment: vec![("SAYS".into(), "changed".into()), ("MARK".into(), "board".into())], ..board.clone() };
+        App { environment: vec![("SAYS".into(), "changed".into()), ("MARK".into(), mark("board"))], ..board.clone() };
     tell(&mut server, 12, &[changed.clone(), sock.clone()]).await;
     let changed_says = async {
         loop {
@@ -208,7 +213,7 @@ async fn changes_reach_a_running_instance_and_leave_the_others_alone() {
     assert!(ended.is_ok(), "the connection ends with its application");
     wait_until("the application to go", PATIENCE, || marked("sock").is_empty().then_some(()));
     assert!(server.open(target("sock")).await.err().unwrap().contains("no application “sock”"));
-    assert!(web_pids.iter().all(|pid| processes_with("serve_forever").contains(pid)), "Jupyter's place is untouched");
+    assert_eq!(marked("web"), web_pids, "what is part of Atelier goes on");
     // Somebody wants it anew.
     let before = marked("board");
     server.say(&ToAgent::RestartApp { instance: INSTANCE, name: "board".to_owned() }).await;
@@ -251,7 +256,7 @@ async fn one_that_sleeps_is_started_by_who_opens_it() {
     server.until("it to be healthy", |server| server.events.iter().any(is_healthy).then_some(())).await;
     assert!(processes_with("serve_forever").iter().all(|pid| {
         !std::fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|all| String::from_utf8_lossy(&all).contains("MARK=sleeper\0"))
+            .is_ok_and(|all| String::from_utf8_lossy(&all).contains(&format!("MARK={}\0", mark("sleeper"))))
     }));
     let opened = tokio::time::timeout(Duration::from_secs(20), says(&mut server, "sleeper")).await;
     assert!(opened.unwrap().ends_with("of socket"));

@@ -157,10 +157,10 @@ mod tests {
         let mask = [0x12, 0x34, 0x56, 0x78];
         let mut frame = vec![0x80 | kind];
         match content.len() {
-            length @ 0..126 => frame.push(0x80 | length as u8),
+            length @ 0..126 => frame.push(0x80 | u8::try_from(length).expect("short")),
             length @ 126..65_536 => {
                 frame.push(0x80 | 126);
-                frame.extend((length as u16).to_be_bytes());
+                frame.extend(u16::try_from(length).expect("short").to_be_bytes());
             }
             length => {
                 frame.push(0x80 | 127);
@@ -202,7 +202,7 @@ mod tests {
         let bytes: Vec<u8> = [frame(2, b"quiet"), frame(9, b""), frame(2, b"..$acceptModelChanged..")].concat();
         let mut listener = Listener::default();
         let heard: Vec<bool> = bytes.iter().map(|byte| listener.hears(&[*byte])).collect();
-        assert_eq!(heard.iter().filter(|heard| **heard).count() > 0, true);
+        assert!(heard.contains(&true));
         // What only looks so across two messages does not count.
         assert!(!hears(&[frame(2, b"$acceptModel"), frame(2, b"Changed")].concat()));
         // A message in two frames is one.
