@@ -8,6 +8,7 @@ pub mod budgets;
 #[cfg(feature = "ssr")]
 pub(crate) mod caller;
 pub mod compute;
+pub mod editors;
 pub mod environments;
 pub mod history;
 pub mod jobs;

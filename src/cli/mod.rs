@@ -2,6 +2,7 @@
 //!
 //! Every command that needs settings takes the same ones, made from the one table in [`crate::server::config`], and reads them the same way.
 
+mod editor;
 mod environment;
 mod nodes;
 mod replay;
@@ -80,6 +81,7 @@ pub fn main() -> ExitCode {
             finish(block_on(serve::run(config)))
         }
         "environment" => finish(block_on(environment::build(config))),
+        "editor" => finish(block_on(editor::install(config))),
         "replay" => finish(block_on(replay::run(config, sub.clone()))),
         "stop-all" => finish(block_on(nodes::stop_all(config))),
         "token" => finish(block_on(token::run(config, sub.clone()))),
@@ -123,6 +125,7 @@ fn command() -> Command {
             Command::new("stop-all").about("Ends all nodes on this machine that a stopped server has left running"),
         ))
         .subcommand(with_settings(environment::command()))
+        .subcommand(with_settings(editor::command()))
         .subcommand(with_settings(replay::command()))
         .subcommand(simulate::command())
         .subcommand(with_settings(token::command()))

@@ -67,6 +67,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     // Before the first effect: instances that are set up now stand on it.
     fleet.stand_on(state.environments().clone());
     state.environments().start();
+    fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
     let router = router::build(&state);
     let handle = Handle::new();
@@ -92,6 +93,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     }
     let served = serve(listener, tls, handle, router, most).await;
     chores.abort();
+    state.editors().stop();
     state.environments().stop().await;
     state.engine().stop();
     if tokio::time::timeout(GRACE, engine_task).await.is_err() {

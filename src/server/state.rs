@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use atelier_domain::SessionKey;
 use atelier_engine::environments::Environments;
+use atelier_engine::environments::editor::Editors;
 use atelier_engine::fleet::Fleet;
 use atelier_engine::live::Live;
 use atelier_engine::run::EngineHandle;
@@ -35,6 +36,7 @@ struct Inner {
     engine: EngineHandle,
     fleet: Fleet,
     environments: Environments,
+    editors: Editors,
     passwords: Passwords,
     presence: Arc<Presence>,
     tokens: Arc<TokenCache>,
@@ -70,6 +72,7 @@ impl AppState {
             .site_addr(config.listen)
             .build();
         let environments = Environments::new(Arc::clone(&store), config.environments.clone());
+        let editors = Editors::new(Arc::clone(&store), config.environments.clone());
         let app_ports = config.apps_ports.map(|range| Ports::open(range, config.data.join("app-ports.json")));
         let inner = Inner {
             config,
@@ -77,6 +80,7 @@ impl AppState {
             engine,
             fleet,
             environments,
+            editors,
             passwords,
             presence: Arc::default(),
             tokens: Arc::default(),
@@ -119,6 +123,11 @@ impl AppState {
     /// The Python environment of instances.
     pub fn environments(&self) -> &Environments {
         &self.inner.environments
+    }
+
+    /// VS Code for instances.
+    pub fn editors(&self) -> &Editors {
+        &self.inner.editors
     }
 
     /// The hub of live changes.

@@ -74,6 +74,17 @@ pub struct Process {
     pub environment: Vec<(String, String)>,
     /// The most address space of each process in bytes, where nothing better limits memory.
     pub memory: Option<u64>,
+    /// A socket that is joined to a port on which it listens.
+    pub bridge: Option<Bridge>,
+}
+
+/// A socket and the port of loopback that it is joined to.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Bridge {
+    /// Where the socket is.
+    pub socket: String,
+    /// The port.
+    pub port: u16,
 }
 
 /// A program and how it is called.

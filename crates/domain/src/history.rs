@@ -405,6 +405,32 @@ pub enum Event {
     },
     /// The base environment of instances is built anew.
     EnvironmentRebuilt,
+    /// An application was added to an instance.
+    AppAdded {
+        /// To which.
+        instance: String,
+        /// Its name in addresses.
+        app: String,
+    },
+    /// An application of an instance was changed.
+    AppChanged {
+        /// Of which.
+        instance: String,
+        /// Its name in addresses.
+        app: String,
+    },
+    /// An application was taken from an instance.
+    AppRemoved {
+        /// From which.
+        instance: String,
+        /// Its name in addresses.
+        app: String,
+    },
+    /// An editor is being installed for instances.
+    EditorInstalled {
+        /// Which version.
+        version: String,
+    },
 }
 
 /// What a live page watches. An event belongs to one topic or more.
@@ -538,6 +564,10 @@ impl Event {
             Self::UnknownRemoved { .. } => "unknown-removed",
             Self::EnvironmentChanged { .. } => "environment-changed",
             Self::EnvironmentRebuilt => "environment-rebuilt",
+            Self::AppAdded { .. } => "app-added",
+            Self::AppChanged { .. } => "app-changed",
+            Self::AppRemoved { .. } => "app-removed",
+            Self::EditorInstalled { .. } => "editor-installed",
         }
     }
 
@@ -658,6 +688,10 @@ impl Event {
                 format!("changed the base environment of instances: {}", said.join("; "))
             }
             Self::EnvironmentRebuilt => "had the base environment of instances built anew".into(),
+            Self::AppAdded { instance, app } => format!("added the application {app} to {instance}"),
+            Self::AppChanged { instance, app } => format!("changed the application {app} of {instance}"),
+            Self::AppRemoved { instance, app } => format!("removed the application {app} from {instance}"),
+            Self::EditorInstalled { version } => format!("had VS Code (code-server {version}) installed for instances"),
         }
     }
 
@@ -689,6 +723,9 @@ impl Event {
             | Self::InstanceResized { .. }
             | Self::InstanceConfigured { .. }
             | Self::InstanceExtended { .. }
+            | Self::AppAdded { .. }
+            | Self::AppChanged { .. }
+            | Self::AppRemoved { .. }
             | Self::InstanceDeleted { .. } => &[Topic::Instances, Topic::History],
             Self::ClusterCreated { .. }
             | Self::ClusterScaled { .. }
@@ -720,6 +757,7 @@ impl Event {
             | Self::EngineResumed
             | Self::EnvironmentChanged { .. }
             | Self::EnvironmentRebuilt
+            | Self::EditorInstalled { .. }
             | Self::UnknownRemoved { .. } => &[Topic::Engine, Topic::History],
         }
     }

@@ -138,6 +138,10 @@ fn every_reason_is_a_sentence() {
         Event::EnvironmentChanged { added: vec!["polars".into(), "numpy<3".into()], removed: vec!["numpy".into()] },
         Event::EnvironmentChanged { added: (1..9).map(|i| format!("p{i}")).collect(), removed: Vec::new() },
         Event::EnvironmentRebuilt,
+        Event::AppAdded { instance: "ines-lab".into(), app: "tensorboard".into() },
+        Event::AppChanged { instance: "ines-lab".into(), app: "tensorboard".into() },
+        Event::AppRemoved { instance: "ines-lab".into(), app: "tensorboard".into() },
+        Event::EditorInstalled { version: "4.139.1".into() },
     ] {
         writeln!(text, "{:<28}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");

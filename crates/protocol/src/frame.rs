@@ -143,6 +143,7 @@ pub fn decode_to_agent(text: &str) -> Result<ToAgent, DecodeError> {
                 at_most("a job's arguments", arguments.len(), MAX_ITEMS)?;
             }
         }
+        ToAgent::Apps(custom) => at_most("the applications", custom.apps.len(), MAX_NAME)?,
         _ => {}
     }
     Ok(message)

@@ -32,19 +32,57 @@ pub struct SetUp {
     pub environment: Vec<(String, String)>,
     /// Whether scripts come next, so that applications wait for them.
     pub has_scripts: bool,
+    /// As of when the applications that its people added were read; later ones come with [`CustomApps`].
+    #[serde(default)]
+    pub apps_revision: i64,
+    /// Folders of the machine with programs for its applications, which nobody there can change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<std::path::PathBuf>,
 }
 
-/// An application that listens on a socket.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An application that listens on a socket, or on a port to which a socket is joined.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct App {
     /// Its name in addresses: at most 16 of a–z, 0–9 and `-`.
     pub name: String,
-    /// The program with its arguments. `{socket}`, `{home}` and `{layer}` become what they are in the sandbox.
+    /// The program with its arguments. `{socket}`, `{port}`, `{home}` and `{layer}` become what they are in the sandbox.
     pub argv: Vec<String>,
     /// Asked until it answers; then the application is ready.
     pub health: String,
     /// Whether its notebook kernels are asked what they do.
     pub has_kernels: bool,
+    /// Its name for people; nothing if that is the name in addresses.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    /// Variables of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<(String, String)>,
+    /// The port of loopback on which it listens; nothing if it listens on its socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Whether it shares the network of the machine, so that others there can reach its port.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_open_network: bool,
+    /// What helps where its program is missing; the rest of a sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+    /// Whether it is started only when somebody opens it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_on_demand: bool,
+    /// Whether somebody added it to their instance, so that [`CustomApps`] replaces it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_custom: bool,
+}
+
+/// The applications that people added to an instance, in place of those that were known before. What is as before goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustomApps {
+    /// To which.
+    pub instance: InstanceId,
+    /// As of when they were read. What was read earlier than what is known counts for nothing.
+    pub revision: i64,
+    /// All of them.
+    pub apps: Vec<App>,
 }
 
 /// A script to be run in an instance.
@@ -110,6 +148,8 @@ pub enum Target {
 pub enum AppState {
     /// Waits for the scripts.
     Waiting,
+    /// Is started when somebody opens it.
+    OnDemand,
     /// Its process runs and does not answer yet.
     Starting,
     /// It answers.
@@ -135,6 +175,9 @@ pub struct AppStatus {
     pub restarts: u32,
     /// The last lines that it printed, when it failed.
     pub last_lines: Vec<String>,
+    /// Whether other people of its machine can reach the port on which it listens.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_exposed: bool,
 }
 
 /// All applications and terminals of an instance.

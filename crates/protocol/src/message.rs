@@ -7,7 +7,7 @@ use atelier_domain::time::Span;
 use atelier_domain::world::{Exit, Part};
 use serde::{Deserialize, Serialize};
 
-use crate::instance::{Activity, AppsStatus, RunScripts, SetUp, Target};
+use crate::instance::{Activity, AppsStatus, CustomApps, RunScripts, SetUp, Target};
 use crate::node::{Facts, Sample};
 
 /// How an agent shows who it is.
@@ -264,6 +264,15 @@ pub enum ToAgent {
     },
     /// Say now what goes on in the instance here.
     TellActivity,
+    /// These are the applications that people added to the instance here.
+    Apps(Box<CustomApps>),
+    /// End an application of the instance here and start it again.
+    RestartApp {
+        /// Of which instance.
+        instance: InstanceId,
+        /// Which.
+        name: String,
+    },
 }
 
 /// A part of a job to be started.

@@ -1,13 +1,13 @@
 //! Whatever comes over the wire, decoding never panics; what is valid comes back as it was; what is too large is refused.
 
 use atelier_domain::UserId;
-use atelier_domain::compute::{JobId, NodeId, Resources};
+use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::time::Span;
 use atelier_domain::world::{Exit, Part};
 use atelier_protocol::{
-    Auth, Bytes, DecodeError, Event, Facts, Hello, MAX_BYTES, MAX_FRAME, MAX_HELLO, Numbered, Peer, Person, Run,
-    Sample, Start, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first, decode_to_agent, decode_to_server,
-    encode,
+    App, Auth, Bytes, CustomApps, DecodeError, Event, Facts, Hello, MAX_BYTES, MAX_FRAME, MAX_HELLO, Numbered, Peer,
+    Person, Run, Sample, Start, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first, decode_to_agent,
+    decode_to_server, encode,
 };
 use proptest::prelude::*;
 
@@ -81,6 +81,23 @@ fn start() -> impl Strategy<Value = ToAgent> {
     })
 }
 
+fn custom_apps() -> impl Strategy<Value = ToAgent> {
+    let app = (".{0,16}", prop::collection::vec(".{0,20}", 0..5), any::<Option<u16>>(), any::<bool>()).prop_map(
+        |(name, argv, port, has_open_network)| App {
+            environment: vec![(name.clone(), name.clone())],
+            name,
+            argv,
+            port,
+            has_open_network,
+            is_custom: true,
+            ..App::default()
+        },
+    );
+    (any::<u64>(), any::<i64>(), prop::collection::vec(app, 0..4)).prop_map(|(instance, revision, apps)| {
+        ToAgent::Apps(Box::new(CustomApps { instance: InstanceId(instance), revision, apps }))
+    })
+}
+
 fn to_agent() -> impl Strategy<Value = ToAgent> {
     prop_oneof![
         start(),
@@ -93,6 +110,9 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
             let grace = Span::seconds(grace);
             ToAgent::End { part, grace, is_preempted }
         }),
+        custom_apps(),
+        (any::<u64>(), ".{0,20}")
+            .prop_map(|(instance, name)| ToAgent::RestartApp { instance: InstanceId(instance), name }),
         Just(ToAgent::Drain),
         Just(ToAgent::Undrain),
         (".{0,70}", ".{0,50}").prop_map(|(blob, why)| ToAgent::NoFile { blob, why: why.into() }),

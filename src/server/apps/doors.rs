@@ -23,6 +23,7 @@ use super::host::Place;
 use crate::server::rest::secret;
 use crate::server::session_store::is_alive;
 use crate::server::state::AppState;
+use crate::studio::instance::{JUPYTER, TERMINAL, VSCODE};
 
 /// The longest time for which a door is believed.
 const READ_AGAIN: Duration = Duration::from_secs(1);
@@ -234,6 +235,20 @@ async fn read(state: &AppState, hash: &str, place: &Place) -> Option<Door> {
         is_own.then_some(found.node)
     });
     let node = asked.await.ok().flatten()?;
+    if !is_offered(state, instance, &app).await {
+        return None;
+    }
     let is_closed = watch::Sender::new(false);
     Some(Door { user, session, instance, node, read_at: clock::instant(), since: AtomicI64::new(since), is_closed })
+}
+
+/// Whether an instance has that application: one that was removed or has another name now is nobody's.
+pub(super) async fn is_offered(state: &AppState, instance: InstanceId, app: &str) -> bool {
+    if [JUPYTER, TERMINAL, VSCODE].contains(&app) {
+        return true;
+    }
+    state.store().has_app(instance, app).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "whether an application is there could not be read");
+        false
+    })
 }

@@ -49,6 +49,9 @@ pub async fn open(
         (own.owner == person).then_some(own.id)
     });
     let (None, Ok(Some(id))) = (strange, found.await) else { return page };
+    if !super::doors::is_offered(&state, id, &app).await {
+        return page;
+    }
     let place = Place { app, instance, workspace };
     let at = address(&state, host::of(request.uri(), request.headers()), &place);
     let ticket = Ticket { user: actor.person.id.clone(), session: actor.session.clone(), place, instance: id };

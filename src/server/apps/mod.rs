@@ -16,6 +16,7 @@ mod pool;
 mod ports;
 mod proxy;
 mod terminal;
+mod typing;
 
 pub use codes::Codes;
 pub use doors::{Doors, keep};

@@ -11,6 +11,7 @@ mod clusters;
 mod cost;
 mod files;
 mod instance_actions;
+mod instance_apps;
 mod instance_view;
 mod instances;
 mod job_actions;
@@ -53,7 +54,7 @@ use super::state::AppState;
 pub const ROOT: &str = "/api";
 
 /// Every address under [`ROOT`].
-fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
+fn routes() -> [(&'static str, MethodRouter<AppState>); 47] {
     [
         ("/v1", get(me::show)),
         ("/v1/", get(me::show)),
@@ -86,6 +87,11 @@ fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
         ("/v1/instances/{name}/accept-scripts", post(instance_actions::accept)),
         ("/v1/instances/{name}/scripts", get(instance_actions::scripts).put(instance_actions::set_scripts)),
         ("/v1/instances/{name}/apps", get(instance_actions::apps)),
+        (
+            "/v1/instances/{name}/apps/{app}",
+            get(instance_apps::show).put(instance_apps::put).delete(instance_apps::delete),
+        ),
+        ("/v1/instances/{name}/apps/{app}/restart", post(instance_apps::restart)),
         ("/v1/budgets", get(budgets::list).put(budgets::put)),
         ("/v1/quota", get(quota::list).put(quota::put)),
         ("/v1/shares", get(shares::list).put(shares::put)),

@@ -1,5 +1,6 @@
 //! Instances: found, made, and everything that is done to them, by pages and by the API alike.
 
+mod apps;
 mod create;
 mod scripts;
 
@@ -20,10 +21,11 @@ use super::{ask, order};
 use crate::api::caller::Caller;
 use crate::error::AppError;
 
+pub use apps::{apps_of, put_app, remove_app, restart_app};
 pub use create::{InstanceRequest, create, idle_of, name_of};
 pub use scripts::{ScriptRequest, ScriptsRequest, keep as keep_scripts, text_of as script_text};
 
-pub use atelier_engine::fleet::{JUPYTER, TERMINAL};
+pub use atelier_engine::fleet::{JUPYTER, TERMINAL, VSCODE};
 
 /// An instance that something is done to.
 #[derive(Clone, Debug, PartialEq, Eq)]

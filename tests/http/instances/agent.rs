@@ -19,6 +19,7 @@ pub struct Agent {
     node: NodeId,
     instance: InstanceId,
     say: mpsc::UnboundedSender<Frame>,
+    heard: mpsc::UnboundedReceiver<ToAgent>,
 }
 
 impl Agent {
@@ -44,9 +45,47 @@ impl Agent {
                 _ => {}
             }
         }
-        // What is said to it is read and left at that.
-        tokio::spawn(async move { while heard.next().await.is_some() {} });
-        Self { node, instance, say }
+        let (told, is_told) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(frame) = heard.next().await {
+                if let Frame::Text(text) = frame {
+                    // Most tests do not listen.
+                    let _ = told.send(decode_to_agent(&text).expect("a message"));
+                }
+            }
+        });
+        Self { node, instance, say, heard: is_told }
+    }
+
+    /// Waits until it is told something like that.
+    pub async fn hears(&mut self, is_it: impl Fn(&ToAgent) -> bool) -> ToAgent {
+        let wait = async {
+            loop {
+                let message = self.heard.recv().await.expect("connected");
+                if is_it(&message) {
+                    return message;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), wait).await.expect("it is told")
+    }
+
+    /// An application that somebody added does so.
+    pub async fn custom(&self, studio: &Studio, name: &str, state: AppState) {
+        let generation = studio.look(self.instance, |_, instance| instance.generation).await;
+        let app = AppStatus {
+            name: name.to_owned(),
+            state,
+            since_ms: 1_000,
+            took_ms: None,
+            restarts: 0,
+            last_lines: Vec::new(),
+            is_exposed: false,
+        };
+        let status = AppsStatus { instance: self.instance, generation, apps: vec![app], terminals: Vec::new() };
+        self.send(&ToServer::Apps(Box::new(status.clone())));
+        let board = studio.server.state.fleet().board();
+        comes("the applications", || board.node_apps(self.node).filter(|(_, known)| *known == status)).await;
     }
 
     fn send(&self, message: &ToServer) {
@@ -63,6 +102,7 @@ impl Agent {
             took_ms: (state == AppState::Ready).then_some(2_700),
             restarts: 0,
             last_lines: last_lines.iter().map(|line| (*line).to_owned()).collect(),
+            is_exposed: false,
         };
         let status = AppsStatus { instance: self.instance, generation, apps: vec![app], terminals: vec!["1".into()] };
         self.send(&ToServer::Apps(Box::new(status.clone())));

@@ -5,6 +5,7 @@ mod api;
 mod list;
 mod logs;
 mod open;
+mod own_apps;
 mod page;
 mod rights;
 

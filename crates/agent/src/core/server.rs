@@ -79,9 +79,12 @@ impl Agent {
                 let progress = self.blobs.missing(&blob, &why);
                 self.on_progress(progress);
             }
-            ToAgent::SetUp(_) | ToAgent::RunScripts(_) | ToAgent::Open { .. } | ToAgent::TellActivity => {
-                self.on_instance(message);
-            }
+            ToAgent::SetUp(_)
+            | ToAgent::RunScripts(_)
+            | ToAgent::Open { .. }
+            | ToAgent::TellActivity
+            | ToAgent::Apps(_)
+            | ToAgent::RestartApp { .. } => self.on_instance(message),
             ToAgent::Quit { grace } => self.quit(clock::duration(grace), "the server said so"),
         }
     }

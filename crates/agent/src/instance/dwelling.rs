@@ -40,6 +40,8 @@ pub struct Dwelling {
     pub binds: Vec<Bind>,
     /// Variables for everything that runs there, jobs too.
     pub variables: Vec<(String, String)>,
+    /// Whether a private view has a network of its own, with nothing but loopback.
+    pub has_own_network: bool,
 }
 
 /// Where things are, as programs see them.
@@ -89,6 +91,11 @@ impl Plan<'_> {
             binds.push(read_only(base.clone()));
             binds.extend(python_of(base).map(read_only));
         }
+        binds.extend(set_up.programs.iter().map(|path| Bind {
+            from: path.clone(),
+            to: path.clone(),
+            is_writable: false,
+        }));
         if !is_scratch {
             binds.push(Bind { from: self.folders.run.clone(), to: PathBuf::from(APPS), is_writable: true });
         }
@@ -102,7 +109,8 @@ impl Plan<'_> {
             run,
         };
         let person = set_up.person.clone();
-        let dwelling = Dwelling { person, home: home.to_owned(), jobs, host: host(&set_up.name), binds, variables };
+        let (home, host) = (home.to_owned(), host(&set_up.name));
+        let dwelling = Dwelling { person, home, jobs, host, binds, variables, has_own_network: false };
         (dwelling, inside)
     }
 

@@ -5,7 +5,7 @@
 //! | `folders`, `dwelling` | where things are on the machine, and what a sandbox of the instance sees of them |
 //! | `standing` | one generation of the instance, shared by all of its tasks |
 //! | `begin` | sets it up |
-//! | `scripts`, `apps` | run in it |
+//! | `scripts`, `apps`, `kept` | run in it |
 //! | `terminal`, `session`, `ring` | shells that outlive those who look at them |
 //! | `stream` | bytes from and to the server |
 //! | `activity`, `kernels`, `load` | what goes on in it |
@@ -21,6 +21,7 @@ mod dwelling;
 mod folders;
 mod hired;
 mod http;
+mod kept;
 mod kernels;
 mod load;
 mod logfile;
@@ -57,6 +58,9 @@ pub enum Place {
     Own,
     /// One without it, for scripts that the person has not accepted.
     Scratch,
+    /// One with it and with a network of its own, for applications that listen on ports. They reach each other there, and nothing else
+    /// reaches them.
+    Apart,
 }
 
 /// What tasks of an instance want from the loop.

@@ -9,7 +9,9 @@
 //! | `nursery-plain` | the same where there are no private views: they only have processes of their own |
 //! | `worker` | runs jobs |
 //! | `apart` | runs one job, in a copy of the view of its nursery |
+//! | `bridge` | runs an application that listens on a port, and joins a socket to it |
 
+mod bridge;
 mod folder;
 mod furnish;
 mod job;
@@ -39,6 +41,9 @@ pub fn launcher(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Str
     let role = arguments.next().unwrap_or_default();
     if role == "terminal" {
         return Err(terminal::enter(arguments));
+    }
+    if role == "bridge" {
+        return bridge::serve(arguments);
     }
     let role = role.to_str().unwrap_or_default();
     let user = arguments.next();

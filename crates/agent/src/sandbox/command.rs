@@ -79,6 +79,9 @@ pub fn start(
 fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, kind: Kind, home: &str, program: &Path) {
     command.args(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--as-pid-1", "--die-with-parent"]);
     let dwelling = folders.dwelling.as_ref();
+    if dwelling.is_some_and(|dwelling| dwelling.has_own_network) {
+        command.arg("--unshare-net");
+    }
     let host = dwelling.map_or_else(|| format!("node-{}", config.node.0), |dwelling| dwelling.host.clone());
     command.args(["--hostname", &host, "--dir", "/sys", "--dir", "/sys/devices"]);
     let hardware: &[&str] = if config.shape.gpus > 0 { &HARDWARE } else { &[] };

@@ -25,7 +25,7 @@ const LARGEST_CACHE: u64 = 4 << 30;
 /// Between two tries to get the lock.
 const AGAIN: Duration = Duration::from_millis(300);
 /// What of the server's own variables pip may know: where packages come from, and how to get there.
-const FOR_PIP: [&str; 21] = [
+pub(super) const FOR_PIP: [&str; 21] = [
     "PIP_INDEX_URL",
     "PIP_EXTRA_INDEX_URL",
     "PIP_FIND_LINKS",

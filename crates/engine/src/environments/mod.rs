@@ -5,6 +5,7 @@
 //! one is complete. [`keeper`] decides when, [`build`] does it on a thread of its own.
 
 mod build;
+pub mod editor;
 mod failure;
 mod guard;
 mod keeper;
@@ -26,6 +27,7 @@ use atelier_domain::history::Event;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use build::FOR_PIP;
 pub use build::News;
 pub use failure::Failure;
 pub use process::Cancel;

@@ -66,6 +66,8 @@ struct Inner {
     jobs: HashMap<JobId, VecDeque<(Timestamp, PartSample)>>,
     /// Instances whose applications somebody has used since their agents last said what goes on there.
     used: HashSet<InstanceId>,
+    /// The same of those in whose editors somebody has typed.
+    typed: HashSet<InstanceId>,
 }
 
 /// The board.
@@ -141,7 +143,17 @@ impl Board {
         self.lock().used.insert(instance);
     }
 
+    /// Somebody has typed in an editor of an instance.
+    pub fn editor_used(&self, instance: InstanceId) {
+        self.lock().typed.insert(instance);
+    }
+
     /// Whether somebody has, since this was last asked.
+    pub(super) fn take_typing(&self, instance: InstanceId) -> bool {
+        self.lock().typed.remove(&instance)
+    }
+
+    /// Whether somebody has used applications, since this was last asked.
     pub(super) fn take_app_traffic(&self, instance: InstanceId) -> bool {
         self.lock().used.remove(&instance)
     }

@@ -78,7 +78,7 @@ async fn read_tasks(fleet: &Fleet, effects: &[Effect], tasks: &mut Tasks) {
 }
 
 /// Asks the store until it answers; gives up only with the engine itself.
-async fn patiently<T, F: Future<Output = crate::store::Result<T>>>(
+pub(super) async fn patiently<T, F: Future<Output = crate::store::Result<T>>>(
     fleet: &Fleet,
     what: &str,
     ask: impl Fn() -> F,

@@ -6,6 +6,7 @@
 mod blobs;
 mod board;
 mod collect;
+mod custom_apps;
 mod dispatch;
 mod folders;
 mod hello;
@@ -25,7 +26,7 @@ pub use board::{AgentView, Board};
 pub use collect::{CollectError, Collected, Collector, UPLOADS_KEPT};
 pub use folders::Folders;
 pub use homes::KEPT as HOMES_KEPT;
-pub use instances::{JUPYTER, TERMINAL};
+pub use instances::{JUPYTER, TERMINAL, VSCODE};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
 pub use streams::NoStream;
@@ -71,6 +72,7 @@ struct Inner {
     lost_queue: Mutex<Option<mpsc::UnboundedReceiver<NodeId>>>,
     streams: streams::Streams,
     environments: OnceLock<crate::environments::Environments>,
+    editors: OnceLock<crate::environments::editor::Editors>,
     /// Whether people get users of their own on the machine.
     has_own_users: bool,
 }
@@ -81,6 +83,8 @@ struct Connection {
     /// Up to which event its words are durable.
     heard: Arc<AtomicU64>,
     messages: mpsc::UnboundedSender<ToAgent>,
+    /// The version of the protocol that it speaks.
+    protocol: u32,
 }
 
 impl std::fmt::Debug for Fleet {
@@ -113,6 +117,7 @@ impl Fleet {
             lost_queue: Mutex::new(Some(lost_queue)),
             streams: streams::Streams::default(),
             environments: OnceLock::new(),
+            editors: OnceLock::new(),
             has_own_users,
         };
         Self { inner: Arc::new(inner) }

@@ -83,7 +83,8 @@ impl Fleet {
             let mut connections = self.connections();
             // The same agent again: it goes on where it was heard last.
             let heard = connections.remove(&node).map_or_else(Arc::default, |before| before.heard);
-            connections.insert(node, Connection { number, heard: Arc::clone(&heard), messages: messages.clone() });
+            let (messages, protocol) = (messages.clone(), hello.protocol);
+            connections.insert(node, Connection { number, heard: Arc::clone(&heard), messages, protocol });
             heard
         };
         tracing::info!(%node, version = hello.facts.version, "an agent has called");
@@ -166,6 +167,7 @@ impl Session<'_> {
         if engine.report_all(&up).await.is_err() {
             return "the engine has ended";
         }
+        self.fleet.tell_apps_on(self.node).await;
         let mut told = FuturesOrdered::new();
         let mut pings = tokio::time::interval(PING);
         let mut confirm = tokio::time::interval(KEPT_EVERY);
@@ -332,6 +334,9 @@ impl Session<'_> {
             activity.signals.iter().filter(|signal| signal.is_active).map(|signal| signal.source).collect();
         if self.fleet.board().take_app_traffic(instance) {
             active.push(atelier_domain::compute::idle::Source::App);
+        }
+        if self.fleet.board().take_typing(instance) {
+            active.push(atelier_domain::compute::idle::Source::Editor);
         }
         let stretch = self.fleet.stretch(Span::millis(activity.stretch_ms));
         let _ = engine.report_all(&[Report::Activity { instance, active, stretch }]).await;

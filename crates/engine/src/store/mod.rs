@@ -10,6 +10,7 @@
 mod agents;
 mod answers;
 mod app_sessions;
+mod apps;
 mod cluster_counts;
 mod decisions;
 mod engine;

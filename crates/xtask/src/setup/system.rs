@@ -54,6 +54,30 @@ pub const CHROMIUM: Need = Need {
     is_there: || chromium::find().is_some(),
 };
 
+/// What code-server is compiled with.
+pub const CODE_SERVER: [Need; 4] = [
+    Need {
+        what: "headers of Kerberos, for VS Code",
+        package: "libkrb5-dev",
+        is_there: || Path::new("/usr/include/gssapi/gssapi.h").exists(),
+    },
+    Need {
+        what: "headers of libsecret, for VS Code",
+        package: "libsecret-1-dev",
+        is_there: || Path::new("/usr/include/libsecret-1/libsecret/secret.h").exists(),
+    },
+    Need {
+        what: "headers of X11, for VS Code",
+        package: "libx11-dev",
+        is_there: || Path::new("/usr/include/X11/Xlib.h").exists(),
+    },
+    Need {
+        what: "headers of xkbfile, for VS Code",
+        package: "libxkbfile-dev",
+        is_there: || Path::new("/usr/include/X11/extensions/XKBrules.h").exists(),
+    },
+];
+
 /// Provides all of `needs`, or fails with what is missing and the command that installs it.
 pub fn ensure(needs: &[Need]) -> Result<()> {
     let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();

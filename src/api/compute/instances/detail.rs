@@ -2,6 +2,7 @@
 
 use atelier_domain::access::Whose;
 use atelier_domain::compute::ScheduleId;
+use atelier_domain::compute::app::CustomApp;
 use atelier_domain::compute::idle::IdleRules;
 use atelier_domain::compute::instance::{Instance, InstanceState, Operation, OperationResult};
 use atelier_domain::compute::notice::StopNotice;
@@ -64,6 +65,8 @@ pub struct InstanceDetail {
     pub operation: String,
     /// Its applications.
     pub apps: Vec<AppView>,
+    /// What its owner added, in full; for its owner.
+    pub own_apps: Vec<CustomApp>,
     /// Why applications cannot be opened at all.
     pub apps_trouble: Option<String>,
     /// How applications are kept apart less well than they could be.
@@ -138,7 +141,8 @@ pub async fn instance(caller: &Caller, name: &str) -> Result<InstanceDetail, App
     detail.whose = whose(&actor.person.id, &detail.row.owner);
     let right = atelier_domain::access::Action::InstanceOperate;
     detail.sees_inside = actor.person.rights().check(right, detail.whose).is_ok();
-    add_what_is_live(caller, &mut detail);
+    let custom = caller.checked(caller.store().apps_of(detail.row.id).await)?;
+    add_what_is_live(caller, &mut detail, custom);
     add_names(caller, &mut detail).await?;
     detail.apps_trouble = caller.state.config().apps_trouble();
     detail.apps_caution = caller.state.config().apps_caution();
@@ -170,6 +174,7 @@ fn look(world: &World, workspace: &WorkspaceId, name: &ComputeName, step: Step) 
         start: start(instance, step.wall),
         operation: said_operation(&instance.operation),
         apps: Vec::new(),
+        own_apps: Vec::new(),
         apps_trouble: None,
         apps_caution: None,
         agent: None,
@@ -258,15 +263,21 @@ fn said_operation(operation: &Operation) -> String {
 }
 
 /// What agents say right now.
-fn add_what_is_live(caller: &Caller, detail: &mut InstanceDetail) {
+fn add_what_is_live(caller: &Caller, detail: &mut InstanceDetail, custom: Vec<CustomApp>) {
     let board = caller.state.fleet().board();
     let agent = detail.row.node.and_then(|node| board.agent(node));
     let status = detail.row.node.and_then(|node| board.node_apps(node)).map(|(_, status)| status);
     let known = Known {
         is_connected: agent.as_ref().is_some_and(|agent| agent.is_connected),
         status: status.filter(|status| status.instance == detail.row.id && status.generation == detail.generation),
+        has_vscode: caller.state.editors().is_installed(),
+        custom,
     };
     detail.apps = apps(detail.row.state, &known);
+    if detail.whose == Whose::Own {
+        // What they run, and with which secrets, is its owner's.
+        detail.own_apps = known.custom;
+    }
     detail.agent = agent.filter(|agent| !agent.facts.version.is_empty()).map(AgentFacts::of);
     let activity = detail.row.node.and_then(|node| board.node_activity(node));
     detail.signals = signals(&detail.watched, activity.as_ref(), clock::now());

@@ -7,7 +7,7 @@ use crate::api::compute::instances::{AppLook, AppView, InstanceDetail};
 use crate::components::{Icon, Tone, Why};
 use crate::pages::frame::Visit;
 use crate::paths;
-use crate::studio::instance::{JUPYTER, right_for};
+use crate::studio::instance::right_for;
 
 /// The cards; under them what failed, with its last lines.
 pub fn cards(visit: &Visit, detail: &InstanceDetail) -> AnyView {
@@ -33,8 +33,7 @@ fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
         };
         return view! { <div>{ico}<b>{label}</b><small>{said}</small><Icon name="lock"/></div> }.into_any();
     }
-    let next = if app.name == JUPYTER { "/lab" } else { "/" };
-    let href = paths::open_app(visit.slug(), &detail.row.name, &app.name, next);
+    let href = paths::open_app(visit.slug(), &detail.row.name, &app.name, &app.page);
     let said = app.said.clone();
     view! {
         <a href=href target="_blank" rel="noopener" data-state=state>

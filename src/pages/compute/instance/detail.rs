@@ -5,7 +5,7 @@ use atelier_domain::compute::verb::InstanceVerb;
 use atelier_domain::history::Topic;
 use leptos::prelude::*;
 
-use super::{apps, history, logs, monitoring, overview, scripts, settings, stops};
+use super::{apps, history, logs, monitoring, overview, own_apps, scripts, settings, stops};
 use crate::api::caller::Caller;
 use crate::api::compute::instances::{BulkVerb, InstanceDetail, instance};
 use crate::api::compute::sizes;
@@ -21,8 +21,9 @@ use crate::paths;
 use crate::studio::instance::right_for;
 
 /// The tabs, in order: the end of the address and the word.
-const TABS: [(&str, &str); 6] = [
+const TABS: [(&str, &str); 7] = [
     ("", "Overview"),
+    ("apps", "Applications"),
     ("jobs", "Jobs"),
     ("logs", "Logs"),
     ("monitoring", "Monitoring"),
@@ -56,6 +57,7 @@ pub fn InstancePage() -> impl IntoView {
 /// What a tab shows beside the instance itself.
 enum Content {
     Overview(Box<overview::Content>),
+    Apps,
     Jobs(Box<JobsPage>),
     Logs(Box<crate::api::compute::instances::LogsView>),
     Monitoring(Box<Option<crate::api::compute::instances::Usage>>),
@@ -67,6 +69,7 @@ enum Content {
 async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Query) -> Result<Content, AppError> {
     use crate::api::compute::instances::{charts, decisions};
     Ok(match tab {
+        "apps" => Content::Apps,
         "jobs" => {
             let query = JobsQuery {
                 compute: detail.row.name.clone(),
@@ -110,8 +113,16 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Instances", back)];
     let beside = view! { <span data-live="state"><StateTag state=StateWord::of_instance(row.state) pill=true/></span> };
     let actions = view! { <div class="row" data-live="verbs">{actions(visit, detail)}</div> };
-    let forms =
-        ["change_instances", "start_instance", "extend_instance", "keep_instance", "skip_stop", "accept_scripts"];
+    let forms = [
+        "change_instances",
+        "start_instance",
+        "extend_instance",
+        "keep_instance",
+        "skip_stop",
+        "accept_scripts",
+        "restart_app",
+        "remove_app",
+    ];
     let refused = forms.map(|form| {
         let form = visit.form(form);
         let problem = form.problems().into_iter().next().map(|problem| problem.message);
@@ -123,6 +134,7 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
     let tabs = tabs(visit, tab, detail);
     let inside = match content {
         Content::Overview(content) => overview::tab(visit, detail, &content),
+        Content::Apps => own_apps::tab(visit, query, detail),
         Content::Jobs(page) => jobs_tab(visit, query, *page),
         Content::Logs(view) => logs::tab(visit, query, detail, &view),
         Content::Monitoring(usage) => monitoring::tab(visit, detail, usage.as_ref().as_ref()),

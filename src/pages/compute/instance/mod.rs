@@ -9,6 +9,7 @@ mod history;
 mod logs;
 mod monitoring;
 mod overview;
+mod own_apps;
 mod scripts;
 mod settings;
 mod stops;

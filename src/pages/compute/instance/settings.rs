@@ -101,7 +101,7 @@ const fn label(source: Source) -> &'static str {
     match source {
         Source::Kernel => "Notebook kernels that are busy",
         Source::Terminal => "Something typed or printed in a terminal",
-        Source::Editor => "Typing in an editor",
+        Source::Editor => "Typing in VS Code",
         Source::Ssh => "Bytes over SSH",
         Source::Job => "Jobs",
         Source::App => "Changes made in an application",
