@@ -11,6 +11,7 @@ pub mod compute;
 pub mod environments;
 pub mod history;
 pub mod jobs;
+pub mod library;
 pub mod people;
 pub mod quota;
 pub mod search;

@@ -138,6 +138,10 @@ fn every_reason_is_a_sentence() {
         Event::EnvironmentChanged { added: vec!["polars".into(), "numpy<3".into()], removed: vec!["numpy".into()] },
         Event::EnvironmentChanged { added: (1..9).map(|i| format!("p{i}")).collect(), removed: Vec::new() },
         Event::EnvironmentRebuilt,
+        Event::EnvironmentVersionMade { name: "churn".into(), version: 1, packages: 1 },
+        Event::EnvironmentVersionMade { name: "churn".into(), version: 3, packages: 12 },
+        Event::EnvironmentBuildAsked { name: "churn".into(), version: 3 },
+        Event::EnvironmentDeleted { name: "churn".into(), versions: 3 },
     ] {
         writeln!(text, "{:<28}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");

@@ -9,6 +9,7 @@ mod cache;
 mod cluster_view;
 mod clusters;
 mod cost;
+mod environments;
 mod files;
 mod instance_actions;
 mod instance_view;
@@ -53,7 +54,7 @@ use super::state::AppState;
 pub const ROOT: &str = "/api";
 
 /// Every address under [`ROOT`].
-fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
+fn routes() -> [(&'static str, MethodRouter<AppState>); 53] {
     [
         ("/v1", get(me::show)),
         ("/v1/", get(me::show)),
@@ -86,6 +87,14 @@ fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
         ("/v1/instances/{name}/accept-scripts", post(instance_actions::accept)),
         ("/v1/instances/{name}/scripts", get(instance_actions::scripts).put(instance_actions::set_scripts)),
         ("/v1/instances/{name}/apps", get(instance_actions::apps)),
+        ("/v1/instances/{name}/freeze", get(environments::freeze)),
+        ("/v1/environments", get(environments::list).post(environments::create)),
+        ("/v1/environments/compare", get(environments::compare)),
+        ("/v1/environments/{name}", get(environments::show).delete(environments::delete)),
+        ("/v1/environments/{name}/versions", post(environments::add_version)),
+        ("/v1/environments/{name}/versions/{version}", get(environments::show_version)),
+        ("/v1/environments/{name}/versions/{version}/build", post(environments::build)),
+        ("/v1/environments/{name}/versions/{version}/log", get(environments::log)),
         ("/v1/budgets", get(budgets::list).put(budgets::put)),
         ("/v1/quota", get(quota::list).put(quota::put)),
         ("/v1/shares", get(shares::list).put(shares::put)),
