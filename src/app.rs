@@ -17,6 +17,9 @@ use crate::pages::{
     ClusterPage, DeleteClusterPage, EnginesPage, NewClusterPage, PreviewPage, RemoveSizePage, RemoveUnknownPage,
     SizePage, SizesPage,
 };
+use crate::pages::{
+    CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
+};
 use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage};
 use crate::pages::{InstanceSchedulesPage, NewInstancePage, SchedulesPage, SettingsPage};
 use crate::server::{assets, page};
@@ -119,6 +122,11 @@ pub fn App() -> impl IntoView {
                     ssr=SsrMode::Async
                 />
                 <Route path=path!("/w/:workspace/schedules") view=SchedulesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments") view=EnvironmentsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/new") view=NewEnvironmentPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/compare") view=CompareEnvironmentsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/:name") view=NamedEnvironmentPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/:name/delete") view=DeleteEnvironmentPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/settings") view=SettingsPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/cost") view=CostPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/cost/budgets") view=BudgetsPage ssr=SsrMode::Async/>

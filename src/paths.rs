@@ -151,6 +151,31 @@ pub fn remove_size(workspace: &str, name: &str) -> String {
     format!("/w/{workspace}/admin/sizes/{name}/remove")
 }
 
+/// The named environments of jobs and notebooks.
+pub fn environments(workspace: &str) -> String {
+    format!("/w/{workspace}/environments")
+}
+
+/// The form that makes one; `?of=name` for another version of one, `?from=instance` with what an instance holds.
+pub fn new_environment(workspace: &str) -> String {
+    format!("/w/{workspace}/environments/new")
+}
+
+/// The page that compares two versions: `?before=churn:2&after=churn:3`.
+pub fn compare_environments(workspace: &str) -> String {
+    format!("/w/{workspace}/environments/compare")
+}
+
+/// One named environment; `?version=2`, or the newest.
+pub fn named_environment(workspace: &str, name: &str) -> String {
+    format!("/w/{workspace}/environments/{name}")
+}
+
+/// The question before it is deleted.
+pub fn delete_environment(workspace: &str, name: &str) -> String {
+    format!("/w/{workspace}/environments/{name}/delete")
+}
+
 /// The Python environment of instances.
 pub fn environment(workspace: &str) -> String {
     format!("/w/{workspace}/admin/environment")

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use atelier_testing::http::{Connection, request};
+use atelier_testing::index::Index;
 use atelier_testing::{free_port, wait_until};
 use serde_json::{Value, json};
 
@@ -29,6 +30,7 @@ struct Studio {
     port: u16,
     token: String,
     flags: &'static [&'static str],
+    variables: Vec<(String, String)>,
 }
 
 impl Studio {
@@ -37,9 +39,13 @@ impl Studio {
     }
 
     fn start_with(flags: &'static [&'static str]) -> Self {
+        Self::start_as(flags, Vec::new())
+    }
+
+    fn start_as(flags: &'static [&'static str], variables: Vec<(String, String)>) -> Self {
         let data = tempfile::tempdir().expect("a folder");
         std::fs::write(data.path().join("password"), "kettle-orbit-violin").expect("written");
-        let mut studio = Self { data, child: None, port: 0, token: String::new(), flags };
+        let mut studio = Self { data, child: None, port: 0, token: String::new(), flags, variables };
         studio.serve();
         let made = atelier()
             .args(["token", "create", "--user", "ines@example.org", "--data"])
@@ -64,6 +70,7 @@ impl Studio {
             .args(["--local-overcommit", "8", "--admin-email", "ines@example.org", "--admin-password-file"])
             .arg(self.data.path().join("password"))
             .args(self.flags)
+            .envs(self.variables.iter().cloned())
             .stderr(Stdio::null())
             .spawn()
             .expect("starts");
@@ -274,4 +281,54 @@ fn without_bubblewrap_people_reach_their_own_folders_and_nothing_else_of_the_ser
     let leaks: Vec<&Path> = found.iter().map(|path| Path::new(*path)).filter(of_others).collect();
     assert_eq!(leaks, Vec::<&Path>::new(), "can be read or written by a job");
     assert!(found.iter().any(|path| path.ends_with("outputs/x")), "its own outputs are: {text}");
+}
+
+#[test]
+fn a_job_runs_with_its_environment_and_one_that_is_broken_says_which_line() {
+    let index = Index::open(&[("tiny", "answer = 42")]);
+    let mut variables = index.variables();
+    variables.push(("ATELIER_ENVIRONMENT".to_owned(), "auto".to_owned()));
+    let mut studio = Studio::start_as(&[], variables);
+    index.gate.close();
+    studio.post("/environments", &json!({"name": "churn", "recipe": "# of the test\ntiny", "note": "first"}));
+    studio.post("/clusters", &json!({"name": "pool", "size": "local-1", "min": 0, "max": 1, "idle_seconds": 600}));
+    let script = "#!/bin/sh\npython3 -c 'import tiny; print(tiny.answer)'\necho $ATELIER_ENVIRONMENT\n\
+                  touch $VIRTUAL_ENV/mine || echo read-only";
+    let ask = json!({"script": script, "cluster": "pool", "python_environment": "churn"});
+    let made = studio.post("/jobs", &ask);
+    let job = studio.get("/jobs/job-1");
+    assert_eq!(made["id"], "job-1");
+    assert_eq!((&job["python_environment"], &job["reason"]["code"]), (&json!("churn:1"), &json!("environment-coming")));
+    assert_eq!(studio.get("/clusters/pool")["nodes"]["total"], 0, "no node waits for a build");
+    // Killed in the middle of the build, the next server goes on.
+    let waits = || (index.gate.seen() > 0).then_some(());
+    wait_until("the build is at the gate", Duration::from_secs(180), waits);
+    studio.kill();
+    index.gate.open();
+    studio.serve();
+    let job = wait_until("the job is over", Duration::from_secs(180), || {
+        Some(studio.get("/jobs/job-1?wait=10s")).filter(|job| job["is_over"] == true)
+    });
+    assert_eq!(job["state"], "completed", "{job} {}", studio.log("job-1"));
+    let log = studio.log("job-1");
+    assert!(log.starts_with("42\nchurn:1\n") && log.contains("read-only"), "{log}");
+    let version = studio.get("/environments/churn/versions/1");
+    assert_eq!((&version["state"], version["used"].is_string()), (&json!("ready"), true), "{version}");
+
+    // A second job waits for nothing; one on a node of its own has it too.
+    studio.post("/jobs", &ask);
+    assert_eq!(studio.over("job-2")["state"], "completed");
+    studio.post("/jobs", &json!({"script": script, "python_environment": "churn:1", "own_sandbox": true}));
+    assert_eq!(studio.over("job-3")["state"], "completed", "{}", studio.log("job-3"));
+
+    studio.post("/environments/churn/versions", &json!({"recipe": "tiny\nno-such-thing>=3"}));
+    studio.post("/jobs", &json!({"script": script, "cluster": "pool", "python_environment": "churn"}));
+    let job = wait_until("the job is over", Duration::from_secs(180), || {
+        Some(studio.get("/jobs/job-4?wait=10s")).filter(|job| job["is_over"] == true)
+    });
+    assert_eq!(job["state"], "failed", "{job}");
+    let said = job["verdict"].to_string();
+    assert!(said.contains("churn:2") && said.contains("Line 2, “no-such-thing>=3” failed"), "{said}");
+    let (status, refused) = studio.send("POST", "/jobs", &json!({"script": script, "python_environment": "churn:2"}));
+    assert_eq!((status, refused.to_string().contains("Line 2")), (422, true), "{refused}");
 }

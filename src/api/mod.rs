@@ -12,6 +12,7 @@ pub mod editors;
 pub mod environments;
 pub mod history;
 pub mod jobs;
+pub mod library;
 pub mod people;
 pub mod quota;
 pub mod search;

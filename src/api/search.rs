@@ -96,6 +96,13 @@ mod reads {
             ),
             page(Action::JobRead, paths::jobs(slug), "jobs", "Jobs", "What runs, waits and has run"),
             page(Action::JobSubmit, paths::new_job(slug), "plus", "Submit job", "A command, a script, files"),
+            page(
+                Action::EnvironmentRead,
+                paths::environments(slug),
+                "notebook",
+                "Environments",
+                "Named Python packages for jobs and notebooks",
+            ),
             page(Action::HistoryRead, paths::activity(slug), "audit", "Activity", "The history: who did what, and why"),
             page(
                 Action::CostRead,

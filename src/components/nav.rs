@@ -16,6 +16,8 @@ pub enum NavItem {
     Compute,
     /// Jobs.
     Jobs,
+    /// Named environments of jobs and notebooks.
+    Environments,
     /// What starts and stops by itself.
     Schedules,
     /// What computes, people and jobs cost.
@@ -73,8 +75,7 @@ impl NavEntry {
     }
 }
 
-/// The whole navigation. An entry appears here when its page exists; coming are Environments and Files in the first
-/// group.
+/// The whole navigation. An entry appears here when its page exists; coming is Files in the first group.
 pub static NAV: [NavGroup; 3] = [
     NavGroup {
         heading: None,
@@ -94,6 +95,13 @@ pub static NAV: [NavGroup; 3] = [
                 href: instances,
             },
             NavEntry { item: NavItem::Jobs, label: "Jobs", icon: "jobs", needs: Action::JobRead, href: paths::jobs },
+            NavEntry {
+                item: NavItem::Environments,
+                label: "Environments",
+                icon: "notebook",
+                needs: Action::EnvironmentRead,
+                href: paths::environments,
+            },
             NavEntry {
                 item: NavItem::Schedules,
                 label: "Schedules",

@@ -10,6 +10,7 @@ mod admin;
 mod budgets;
 pub(crate) mod compute;
 mod cost;
+mod environments;
 mod events;
 mod frame;
 mod help;
@@ -34,6 +35,9 @@ pub use compute::{ClusterPage, ComputePage, ComputeStart, DeleteClusterPage, New
 pub use compute::{ConfirmInstancesPage, InstancePage, OpenAppPage, PreviewPage};
 pub use compute::{NEW_INSTANCE_FORM, NewInstancePage, name_answer, summary_part};
 pub use cost::CostPage;
+pub use environments::{
+    CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
+};
 pub use help::UnknownPage;
 pub use home::HomePage;
 pub use jobs::{CancelJobsPage, ConfirmJobsPage, JobPage, JobsPage, NewJobPage};

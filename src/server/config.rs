@@ -109,6 +109,12 @@ pub const SETTINGS: &[Setting] = &[
         "90",
         "Logs, outputs and figures of a job are removed so many days after its end; the job itself stays",
     ),
+    setting(
+        "keep_environments_days",
+        "N",
+        "30",
+        "A named environment that nothing has used for so many days is removed from the disk; the next use builds it again",
+    ),
     setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
     setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
     setting("currency", "CODE", "EUR", "The currency of prices, as three capitals: EUR, USD, CHF"),
@@ -296,6 +302,8 @@ pub struct Config {
     pub upload_limit: u64,
     /// So many days after a job's end its log and its outputs are removed.
     pub keep_logs_days: u32,
+    /// How many days a named environment stays on the disk after its last use.
+    pub keep_environments_days: u32,
     /// How long sessions last.
     pub sessions: session::Limits,
     /// The currency of prices: three capitals.
@@ -396,6 +404,7 @@ impl Config {
             max_connections: layers.parse("max_connections", |value| whole(value, 1, 1_000_000))?,
             upload_limit: u64::from(layers.parse("upload_limit_mib", |value| whole(value, 1, 1_048_576))?) << 20,
             keep_logs_days: layers.parse("keep_logs_days", |value| whole(value, 0, 36_500))?,
+            keep_environments_days: layers.parse("keep_environments_days", |value| whole(value, 0, 36_500))?,
             sessions: session::Limits {
                 idle: Span::minutes(layers.parse("session_idle_minutes", |value| whole(value, 5, 43_200))?),
                 absolute: Span::hours(layers.parse("session_max_hours", |value| whole(value, 1, 8_760))?),
@@ -424,6 +433,8 @@ impl Config {
                     alone_seconds: u64::from(hours) * 3_600,
                     program: None,
                     carried: super::carried::CARRIED,
+                    // Said by who makes the driver.
+                    environments: None,
                 };
                 layers.parse("local_nodes", switch)?.then_some(settings)
             },

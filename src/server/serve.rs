@@ -51,7 +51,11 @@ pub async fn run(config: Config) -> Result<(), String> {
     let has_own_users = config.local.as_ref().is_some_and(|local| machine.has_own_users(local.isolation));
     let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
     let local = match &config.local {
-        Some(settings) => Some(local_driver(&store, &fleet, machine, settings).await?),
+        Some(settings) => {
+            let environments = Some((config.environments.folder.clone(), config.environments.python.clone()));
+            let settings = LocalSettings { environments, ..settings.clone() };
+            Some(local_driver(&store, &fleet, machine, &settings).await?)
+        }
         None => None,
     };
     let options = Options { lock, ..Options::default() };

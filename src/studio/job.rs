@@ -82,6 +82,9 @@ pub struct JobRequest {
     pub files: Vec<TaskFile>,
     /// Whether it gets a sandbox of its own in place of its owner's resident one.
     pub own_sandbox: bool,
+    /// The named environment that it runs with: `churn`, or `churn:3`; what the system has if empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub python_environment: String,
 }
 
 /// A job to wait for: its id alone, for its success, or with what is wanted of it.
@@ -386,6 +389,8 @@ pub async fn prepare(caller: &Caller, request: &JobRequest) -> Result<(JobSpec, 
         problems.push(Problem::new("tier", message));
     }
     let after = awaited(caller, &request.after, &mut problems).await?;
+    let environment = super::environment::pin(caller, &request.python_environment, "python_environment").await?;
+    let environment = environment.map_err(|problem| problems.push(problem)).ok().flatten().map(Box::new);
     let spec = chosen.map(|chosen| JobSpec {
         target: chosen.target,
         shape: chosen.shape,
@@ -396,6 +401,7 @@ pub async fn prepare(caller: &Caller, request: &JobRequest) -> Result<(JobSpec, 
         retry,
         tier,
         after,
+        environment,
     });
     if let Some(problem) = spec.as_ref().and_then(|spec| spec.check().err()) {
         problems.push(problem);

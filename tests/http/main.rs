@@ -12,6 +12,7 @@ mod environment;
 mod forecast;
 mod instances;
 mod jobs;
+mod library;
 mod live;
 mod machines;
 mod new_instance;

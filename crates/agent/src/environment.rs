@@ -42,6 +42,13 @@ pub fn environment(start: &Start, places: &Places, gpus: &[u64], seen: &[u64]) -
     set("TMPDIR", "/tmp".to_owned());
     set("OMP_NUM_THREADS", cores.clone());
     places.variables.iter().for_each(|(name, value)| set(name, value.clone()));
+    if let Some(environment) = &start.environment {
+        let path = format!("{}/bin:{PATH}", environment.path.display());
+        set("PATH", path.clone());
+        // Login shells forget the other one.
+        set("ATELIER_PATH", path);
+        set("VIRTUAL_ENV", environment.path.display().to_string());
+    }
     // Also where there are none, since a job without a private view sees all cards of the machine.
     let list = |gpus: &[u64]| gpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     set("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned());
@@ -76,6 +83,9 @@ pub fn environment(start: &Start, places: &Places, gpus: &[u64], seen: &[u64]) -
     }
 
     set("ATELIER_JOB", format!("job-{job}"));
+    if let Some(environment) = &start.environment {
+        set("ATELIER_ENVIRONMENT", environment.name.clone());
+    }
     set("ATELIER_ATTEMPT", start.part.attempt.to_string());
     set("ATELIER_NODE", format!("node-{}", start.part.node.0));
     set("ATELIER_PART", format!("{job}.{}.{}", start.part.attempt, start.part.node.0));

@@ -203,6 +203,11 @@ actions! {
     /// Hold, release and move waiting jobs: one's own among one's own, or anybody's over all others.
     JobQueue = Jobs, "job.queue", "hold, release and move waiting jobs", "",                                           [No Own Any Any Any];
 
+    /// Named environments of jobs and notebooks.
+    EnvironmentRead = Jobs, "environment.read", "see environments", "environments/read",                               [Any Any Any Any Any];
+    /// Make environments and their versions, have them built, delete them.
+    EnvironmentWrite = Jobs, "environment.write", "make, build and delete environments", "environments/write|versions/write|delete", [No Own Any Any Any];
+
     /// The ledger.
     CostRead = Money, "cost.read", "see cost", "",                                                                     [Own Own Any Any Any];
     /// Budgets of the workspace and of people.

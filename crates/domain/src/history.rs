@@ -431,6 +431,29 @@ pub enum Event {
         /// Which version.
         version: String,
     },
+    /// A named environment was made, or got another version.
+    EnvironmentVersionMade {
+        /// Its name.
+        name: String,
+        /// Which version; 1 for a new one.
+        version: u32,
+        /// How many packages it lists.
+        packages: u32,
+    },
+    /// Somebody had a version of a named environment built.
+    EnvironmentBuildAsked {
+        /// Its name.
+        name: String,
+        /// Which version.
+        version: u32,
+    },
+    /// A named environment was deleted with all its versions.
+    EnvironmentDeleted {
+        /// Its name.
+        name: String,
+        /// How many versions it had.
+        versions: u32,
+    },
 }
 
 /// What a live page watches. An event belongs to one topic or more.
@@ -453,11 +476,13 @@ pub enum Topic {
     Engine,
     /// What was decided about instances, above all that one is going to stop: every page shows its viewer's own.
     Warnings,
+    /// Named environments and how they are built.
+    Environments,
 }
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::People,
         Self::History,
         Self::Instances,
@@ -466,6 +491,7 @@ impl Topic {
         Self::Schedules,
         Self::Engine,
         Self::Warnings,
+        Self::Environments,
     ];
 
     /// The name in the event stream.
@@ -479,6 +505,7 @@ impl Topic {
             Self::Schedules => "schedules",
             Self::Engine => "engine",
             Self::Warnings => "warnings",
+            Self::Environments => "environments",
         }
     }
 
@@ -496,6 +523,7 @@ impl Topic {
             Self::Clusters => crate::access::Action::ClusterRead,
             Self::Jobs => crate::access::Action::JobRead,
             Self::Engine => crate::access::Action::EngineRead,
+            Self::Environments => crate::access::Action::EnvironmentRead,
         }
     }
 }
@@ -568,6 +596,9 @@ impl Event {
             Self::AppChanged { .. } => "app-changed",
             Self::AppRemoved { .. } => "app-removed",
             Self::EditorInstalled { .. } => "editor-installed",
+            Self::EnvironmentVersionMade { .. } => "environment-version-made",
+            Self::EnvironmentBuildAsked { .. } => "environment-build-asked",
+            Self::EnvironmentDeleted { .. } => "environment-deleted",
         }
     }
 
@@ -692,6 +723,18 @@ impl Event {
             Self::AppChanged { instance, app } => format!("changed the application {app} of {instance}"),
             Self::AppRemoved { instance, app } => format!("removed the application {app} from {instance}"),
             Self::EditorInstalled { version } => format!("had VS Code (code-server {version}) installed for instances"),
+            Self::EnvironmentVersionMade { name, version, packages } => {
+                let packages = crate::text::counted(u64::from(*packages), "package", "packages");
+                match version {
+                    1 => format!("made the environment {name} of {packages}"),
+                    _ => format!("made version {version} of the environment {name}, of {packages}"),
+                }
+            }
+            Self::EnvironmentBuildAsked { name, version } => format!("had the environment {name}:{version} built"),
+            Self::EnvironmentDeleted { name, versions } => {
+                let versions = crate::text::counted(u64::from(*versions), "version", "versions");
+                format!("deleted the environment {name} with {versions}")
+            }
         }
     }
 
@@ -740,6 +783,9 @@ impl Event {
             | Self::JobReleased { .. }
             | Self::JobMoved { .. }
             | Self::JobEvicted { .. } => &[Topic::Jobs, Topic::History],
+            Self::EnvironmentVersionMade { .. }
+            | Self::EnvironmentBuildAsked { .. }
+            | Self::EnvironmentDeleted { .. } => &[Topic::Environments, Topic::History],
             Self::NodeEvicted { .. } | Self::QueuePolicySet { .. } => &[Topic::Clusters, Topic::History],
             Self::ScheduleAdded { .. }
             | Self::ScheduleChanged { .. }

@@ -142,6 +142,10 @@ fn every_reason_is_a_sentence() {
         Event::AppChanged { instance: "ines-lab".into(), app: "tensorboard".into() },
         Event::AppRemoved { instance: "ines-lab".into(), app: "tensorboard".into() },
         Event::EditorInstalled { version: "4.139.1".into() },
+        Event::EnvironmentVersionMade { name: "churn".into(), version: 1, packages: 1 },
+        Event::EnvironmentVersionMade { name: "churn".into(), version: 3, packages: 12 },
+        Event::EnvironmentBuildAsked { name: "churn".into(), version: 3 },
+        Event::EnvironmentDeleted { name: "churn".into(), versions: 3 },
     ] {
         writeln!(text, "{:<28}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");

@@ -24,6 +24,9 @@ pub struct SetUp {
     pub folder: std::path::PathBuf,
     /// The shared environment that its own layer stands on; nothing while none is built.
     pub base: Option<std::path::PathBuf>,
+    /// Where JupyterLab finds further kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<std::path::PathBuf>,
     /// The number of its own layer; older ones are removed.
     pub layer: u32,
     /// The applications, started when the scripts are done.

@@ -296,6 +296,18 @@ pub struct Start {
     pub person: Person,
     /// What to run.
     pub task: Task,
+    /// The Python environment that it runs with. Agents from before this know none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<JobEnvironment>,
+}
+
+/// A Python environment of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEnvironment {
+    /// The folder with `bin/python` in it.
+    pub path: std::path::PathBuf,
+    /// What people call it: `churn:3`.
+    pub name: String,
 }
 
 /// Where another part of the same job runs.

@@ -5,9 +5,9 @@ use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::time::Span;
 use atelier_domain::world::{Exit, Part};
 use atelier_protocol::{
-    App, Auth, Bytes, CustomApps, DecodeError, Event, Facts, Hello, MAX_BYTES, MAX_FRAME, MAX_HELLO, Numbered, Peer,
-    Person, Run, Sample, Start, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first, decode_to_agent,
-    decode_to_server, encode,
+    App, Auth, Bytes, CustomApps, DecodeError, Event, Facts, Hello, JobEnvironment, MAX_BYTES, MAX_FRAME, MAX_HELLO,
+    Numbered, Peer, Person, Run, Sample, Start, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first,
+    decode_to_agent, decode_to_server, encode,
 };
 use proptest::prelude::*;
 
@@ -76,6 +76,8 @@ fn start() -> impl Strategy<Value = ToAgent> {
             grace: Span::seconds(5),
             array: is_alone.then_some((JobId(1), number, number)),
             person: Person { id: UserId::new("x"), handle: "x".to_owned(), uid: is_alone.then_some(number) },
+            environment: is_alone
+                .then(|| JobEnvironment { path: format!("/e/{number}").into(), name: "churn:3".to_owned() }),
             task: Task { run, environment: pairs, files, is_alone },
         }))
     })

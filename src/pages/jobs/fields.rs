@@ -17,6 +17,9 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
     let files = files(&state, form);
     let value = |field: &str| state.value(field, "");
     let (name, command, script, environment) = (value("name"), value("command"), value("script"), value("environment"));
+    let mut environments = vec![(String::new(), "What the system has".to_owned())];
+    environments.extend(form.environments.iter().cloned());
+    let python = value("python_environment");
     view! {
         <Card heading="What to run">
             <div class="stack">
@@ -30,6 +33,11 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
                     help="In place of a command: lines for sh, or for what the first line names, such as #!/usr/bin/env python3."
                 />
                 {files}
+                <SelectField
+                    label="Python packages" name="python_environment" value=python options=environments
+                    problem=state.problem("python_environment")
+                    help="A named environment: its newest version is fixed when the job is submitted. The job waits without a node until it is built."
+                />
                 <TextField
                     label="Environment" name="environment" value=environment problem=state.problem("environment") rows=3
                     help="One NAME=value a line."

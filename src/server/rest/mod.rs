@@ -9,6 +9,7 @@ mod cache;
 mod cluster_view;
 mod clusters;
 mod cost;
+mod environments;
 mod files;
 mod instance_actions;
 mod instance_apps;
@@ -54,8 +55,8 @@ use super::state::AppState;
 pub const ROOT: &str = "/api";
 
 /// Every address under [`ROOT`].
-fn routes() -> [(&'static str, MethodRouter<AppState>); 47] {
-    [
+fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
+    vec![
         ("/v1", get(me::show)),
         ("/v1/", get(me::show)),
         ("/v1/sizes", get(sizes::list)),
@@ -92,6 +93,14 @@ fn routes() -> [(&'static str, MethodRouter<AppState>); 47] {
             get(instance_apps::show).put(instance_apps::put).delete(instance_apps::delete),
         ),
         ("/v1/instances/{name}/apps/{app}/restart", post(instance_apps::restart)),
+        ("/v1/instances/{name}/freeze", get(environments::freeze)),
+        ("/v1/environments", get(environments::list).post(environments::create)),
+        ("/v1/environments/compare", get(environments::compare)),
+        ("/v1/environments/{name}", get(environments::show).delete(environments::delete)),
+        ("/v1/environments/{name}/versions", post(environments::add_version)),
+        ("/v1/environments/{name}/versions/{version}", get(environments::show_version)),
+        ("/v1/environments/{name}/versions/{version}/build", post(environments::build)),
+        ("/v1/environments/{name}/versions/{version}/log", get(environments::log)),
         ("/v1/budgets", get(budgets::list).put(budgets::put)),
         ("/v1/quota", get(quota::list).put(quota::put)),
         ("/v1/shares", get(shares::list).put(shares::put)),

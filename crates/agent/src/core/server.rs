@@ -139,16 +139,30 @@ impl Agent {
             return;
         }
         self.life.undrain();
+        // A node that was made before there were environments does not show them to anybody.
+        let misses = start.environment.as_ref().filter(|wanted| !self.shows(&wanted.path)).map(|it| it.name.clone());
         let spool = self.config.folder.join("spool").join(format!("{}.{}", part.job.0, part.attempt));
         let shape = start.shape;
         self.parts.insert(part, Held::new(start, Log::new(spool)));
         if self.life.is_leaving() {
             self.refuse(part, "the node is about to end".to_owned());
+        } else if let Some(name) = misses {
+            self.refuse(
+                part,
+                format!("the environment {name} is not to be had on this node; an operator replaces the node"),
+            );
         } else if self.room.could_have(shape) {
             self.queue.push_back(part);
         } else {
             self.refuse(part, "it asks for more than the whole node has".to_owned());
         }
+    }
+
+    /// Whether an environment is there for those who run here.
+    fn shows(&self, environment: &std::path::Path) -> bool {
+        let is_in = |folder: &std::path::PathBuf| environment.starts_with(folder);
+        let has_view = matches!(self.isolation, crate::facts::Isolation::View(_));
+        environment.join("bin/python").exists() && (!has_view || self.config.environments.as_ref().is_some_and(is_in))
     }
 
     /// A part that still waits for room goes back, and never begins here.

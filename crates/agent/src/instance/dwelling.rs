@@ -89,7 +89,10 @@ impl Plan<'_> {
         if let Some(base) = &set_up.base {
             let read_only = |path: PathBuf| Bind { from: path.clone(), to: path, is_writable: false };
             binds.push(read_only(base.clone()));
-            binds.extend(python_of(base).map(read_only));
+            binds.extend(python_of(&base.join("bin/python3")).map(read_only));
+        }
+        if let Some(kernels) = set_up.kernels.as_ref().filter(|kernels| kernels.is_dir()) {
+            binds.push(Bind { from: kernels.clone(), to: kernels.clone(), is_writable: false });
         }
         binds.extend(set_up.programs.iter().map(|path| Bind {
             from: path.clone(),
@@ -140,7 +143,11 @@ impl Plan<'_> {
                 ("JUPYTER_CONFIG_PATH", "etc/jupyter"),
                 ("JUPYTERLAB_DIR", "share/jupyter/lab"),
             ] {
-                all.push((name.to_owned(), base.join(place).display().to_string()));
+                let mut value = base.join(place).display().to_string();
+                if let (Some(kernels), "JUPYTER_PATH") = (&set_up.kernels, name) {
+                    value = format!("{value}:{}", kernels.display());
+                }
+                all.push((name.to_owned(), value));
             }
         }
         // What opens doors is not for scripts that the person has not accepted.
@@ -181,9 +188,9 @@ impl Plan<'_> {
     }
 }
 
-/// The folder of the Python that a base stands on, if a private view does not have it anyway.
-fn python_of(base: &Path) -> Option<PathBuf> {
-    let program = std::fs::canonicalize(base.join("bin/python3")).ok()?;
+/// The folder of the Python that environments stand on, if a private view does not have it anyway.
+pub fn python_of(program: &Path) -> Option<PathBuf> {
+    let program = std::fs::canonicalize(program).ok()?;
     let folder = program.parent()?.parent()?;
     (!SYSTEM.iter().any(|system| folder.starts_with(system)) && folder.parent().is_some()).then(|| folder.to_owned())
 }

@@ -17,7 +17,7 @@
 mod activity;
 mod apps;
 mod begin;
-mod dwelling;
+pub mod dwelling;
 mod folders;
 mod hired;
 mod http;

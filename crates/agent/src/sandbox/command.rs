@@ -15,6 +15,7 @@ use super::person::PersonFolders;
 use crate::config::AgentConfig;
 use crate::environment::Places;
 use crate::facts::Isolation;
+use crate::instance::dwelling::{Bind, python_of};
 
 /// What a sandbox sees of the system, as far as it is there; nothing of it can be written.
 const SYSTEM: [&str; 10] =
@@ -123,11 +124,20 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
     command.arg("--bind").arg(&folders.jobs).arg("/jobs");
     command.arg("--bind").arg(&config.shared).arg("/shared");
     command.arg("--ro-bind").arg(program).arg(PROGRAM);
-    for bind in dwelling.iter().flat_map(|dwelling| &dwelling.binds) {
+    let environments = environments(config);
+    for bind in environments.iter().chain(dwelling.iter().flat_map(|dwelling| &dwelling.binds)) {
         let above: Vec<&Path> = bind.to.ancestors().skip(1).filter(|folder| folder.parent().is_some()).collect();
         for folder in above.into_iter().rev() {
             command.arg("--dir").arg(folder);
         }
         command.arg(if bind.is_writable { "--bind" } else { "--ro-bind" }).arg(&bind.from).arg(&bind.to);
     }
+}
+
+/// Python environments and what they stand on, where they are: they cannot be moved. What is built later is there as well.
+fn environments(config: &AgentConfig) -> Vec<Bind> {
+    let folder = config.environments.as_ref().filter(|folder| folder.is_dir());
+    let python = config.python.as_ref().filter(|_| folder.is_some()).and_then(|python| python_of(python));
+    let read_only = |path: std::path::PathBuf| Bind { from: path.clone(), to: path, is_writable: false };
+    folder.cloned().into_iter().chain(python).map(read_only).collect()
 }

@@ -98,6 +98,7 @@ impl Agent {
             person: person(1),
             folder: self.instance(),
             base: None,
+            kernels: None,
             layer: 1,
             apps: Vec::new(),
             environment: vec![

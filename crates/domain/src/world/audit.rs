@@ -70,6 +70,7 @@ impl World {
         match Awaited::by(after) {
             Awaited::Job(id) => self.is_alive(id),
             Awaited::Array(first) => self.arrays.contains_key(&first),
+            Awaited::Environment(_) => true,
         }
     }
 

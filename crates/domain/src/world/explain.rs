@@ -14,6 +14,7 @@ use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::rules::{aim, slots};
+use crate::time::Span;
 
 impl World {
     /// The instance or cluster of that name.
@@ -69,6 +70,11 @@ impl World {
                 let jobs: Vec<JobId> = job.waits_for().map(|after| after.job).collect();
                 let (count, jobs) = (jobs.len() as u64, jobs.into_iter().take(5).collect());
                 Some(Reason::WaitsForJobs { jobs, count, needs_success })
+            }
+            JobPhase::Queued { .. } if job.spec.awaited_environment().is_some() => {
+                let environment = job.spec.awaited_environment()?.to_string();
+                let waiting = Span::millis(u64::try_from(self.now.wall.0 - job.submitted.0).unwrap_or_default());
+                Some(Reason::EnvironmentComing { environment, waiting })
             }
             JobPhase::Queued { hold: Some(hold), .. } => {
                 let left = hold.until().since(now);

@@ -12,6 +12,7 @@ use crate::compute::share::QueuePolicy;
 use crate::compute::size::{ComputeName, SiteName, Size, SizeName, Tier};
 use crate::compute::tags::Tags;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
+use crate::environment::EnvironmentHash;
 use crate::id::{UserId, WorkspaceId};
 use crate::schedule::{Action, StopJobs, Timetable};
 use crate::text::Text;
@@ -499,6 +500,13 @@ pub enum Report {
         active: Vec<Source>,
         /// For how long, up to now.
         stretch: Span,
+    },
+    /// An environment that jobs may wait for is there, or cannot be built.
+    Environment {
+        /// Which.
+        hash: EnvironmentHash,
+        /// Why it cannot be built: a whole sentence with the line that failed.
+        failure: Option<Text>,
     },
 }
 

@@ -93,6 +93,7 @@ pub fn job(target: Target, shape: Resources) -> JobSpec {
         retry: None,
         tier: Tier::Dedicated,
         after: Vec::new(),
+        environment: None,
     }
 }
 
@@ -149,6 +150,8 @@ pub struct Reality {
     pub failing_launches: u32,
     /// Scripts fail, the last of them.
     pub failing_scripts: bool,
+    /// Environments cannot be built.
+    pub failing_environments: bool,
     /// Nobody ever answers.
     pub is_mute: bool,
     /// How long each job runs, and how it ends; a minute and 0 otherwise.
@@ -432,6 +435,10 @@ impl Stage {
             }
             Effect::Resize { instance, generation, .. } => {
                 self.later(1_000, Report::Resized { instance, generation, failure: None });
+            }
+            Effect::BuildEnvironment { hash } => {
+                let failure = self.reality.failing_environments.then(|| "line 2, “nonsense”: there is none.".into());
+                self.later(60_000, Report::Environment { hash, failure });
             }
         }
     }
@@ -762,6 +769,7 @@ pub fn say_report(report: &Report) -> String {
         Report::ScriptDone { instance, failure, .. } => format!("{instance} script done{}", failed(failure)),
         Report::Healthy { instance, .. } => format!("{instance}: all applications answer"),
         Report::Resized { instance, failure, .. } => format!("{instance} resized{}", failed(failure)),
+        Report::Environment { hash, failure } => format!("environment {hash} built{}", failed(failure)),
         Report::Activity { instance, active, stretch } => {
             let active: Vec<&str> = active.iter().map(|source: &Source| source.label()).collect();
             let active = if active.is_empty() { "nothing".to_owned() } else { active.join(", ") };
@@ -800,5 +808,6 @@ pub fn say_effect(effect: &Effect) -> String {
             format!("run {} of {instance} on {node} for {limit}{trust}", kinds.join(" and "))
         }
         Effect::Resize { instance, size, .. } => format!("resize {instance} to {size}"),
+        Effect::BuildEnvironment { hash } => format!("build environment {hash}"),
     }
 }

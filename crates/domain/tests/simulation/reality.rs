@@ -307,7 +307,13 @@ impl Reality {
     pub fn act(&mut self, dice: &mut Dice, effects: &[Effect]) {
         for effect in effects {
             // Drivers are called by the engine itself and answer; what goes to an agent may get lost with the connection.
-            let to_agent = !matches!(effect, Effect::Launch { .. } | Effect::Terminate { .. } | Effect::Resize { .. });
+            let to_agent = !matches!(
+                effect,
+                Effect::Launch { .. }
+                    | Effect::Terminate { .. }
+                    | Effect::Resize { .. }
+                    | Effect::BuildEnvironment { .. }
+            );
             if to_agent && dice.percent(self.faults.lost_effect) {
                 continue;
             }
@@ -365,6 +371,10 @@ impl Reality {
                 Effect::Resize { instance, generation, .. } => {
                     let fails = dice.percent(self.faults.setup_fails);
                     self.at(soon, Event::Resized(instance, generation, fails));
+                }
+                Effect::BuildEnvironment { hash } => {
+                    let failure = dice.percent(self.faults.setup_fails).then(|| "line 1 failed".into());
+                    self.say(dice, None, Report::Environment { hash, failure });
                 }
             }
         }

@@ -44,6 +44,11 @@ impl Fleet {
         let _ = self.inner.editors.set(editors);
     }
 
+    /// Where a named environment is, if it is complete.
+    pub(super) fn environment(&self, hash: atelier_domain::environment::EnvironmentHash) -> Option<PathBuf> {
+        self.inner.environments.get()?.library().path(hash)
+    }
+
     /// The environment, once it is known whether there is one. While the first is being built a start waits for it.
     async fn base(&self) -> Option<PathBuf> {
         let environments = self.inner.environments.get()?;
@@ -92,6 +97,7 @@ pub(super) async fn set_up(fleet: Fleet, person: Person, wanted: Wanted) {
         person,
         folder: fleet.folders().instance(wanted.instance),
         base,
+        kernels: fleet.inner.environments.get().map(|it| it.settings().kernels.clone()).filter(|path| path.is_dir()),
         layer: wanted.layer,
         apps,
         environment,

@@ -150,8 +150,11 @@ impl Fleet {
 
     /// Begins its work: from now on effects are carried out and agents are let in.
     pub fn attach(&self, engine: EngineHandle, drivers: Vec<Arc<dyn Driver>>) {
-        if self.inner.engine.set(engine).is_err() {
+        if self.inner.engine.set(engine.clone()).is_err() {
             return;
+        }
+        if let Some(environments) = self.inner.environments.get() {
+            environments.library().report_to(engine);
         }
         for driver in drivers {
             lock(&self.inner.drivers).insert(driver.site().clone(), Arc::clone(&driver));

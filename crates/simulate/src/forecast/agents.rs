@@ -228,7 +228,8 @@ impl Agents {
                 Effect::Resize { instance, generation, .. } => {
                     self.at(now.plus(SETTING_UP), Event::Resized(*instance, *generation));
                 }
-                Effect::Undrain { .. } | Effect::TerminateUnknown { .. } => {}
+                // Nobody knows how long a build takes; what waits for one has no start that could be said.
+                Effect::Undrain { .. } | Effect::TerminateUnknown { .. } | Effect::BuildEnvironment { .. } => {}
             }
         }
     }

@@ -376,7 +376,8 @@ impl<'scenario> Machines<'scenario> {
                 | Effect::TerminateUnknown { .. }
                 | Effect::SetUp { .. }
                 | Effect::RunScript { .. }
-                | Effect::Resize { .. } => {}
+                | Effect::Resize { .. }
+                | Effect::BuildEnvironment { .. } => {}
             }
         }
     }

@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
-//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node.
+//! the core and the durable loop, `scheduling` turns and large arrays, `jobs`, `instances` and `environments` what runs on a node.
 //!
 //! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
 //! a load from threads of this process, so that both share the processors. Counts and times are bounded.
 
 mod engine;
+mod environments;
 mod first_load;
 mod instances;
 mod jobs;
@@ -47,6 +48,8 @@ pub enum Bench {
     Instances(InstanceOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
+    /// Named environments: what a ready one adds to the start of a job
+    Environments(EnvironmentOptions),
     /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
     Scheduling(SchedulingOptions),
 }
@@ -81,6 +84,16 @@ pub struct InstanceOptions {
     /// Measure only these, with commas between them
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<instances::Part>,
+}
+
+#[derive(Debug, Args)]
+pub struct EnvironmentOptions {
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Measure this binary in place of a fresh build, to compare two versions
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -161,6 +174,16 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
         }
         Bench::Engine(options) => {
             engine::measure(workspace, options.seconds, !options.no_crashes, &mut report)?;
+            options.json
+        }
+        Bench::Environments(options) => {
+            let binary = match &options.binary {
+                Some(binary) => binary.clone(),
+                None => server::build_with_site(workspace, Profile::Release)?,
+            };
+            let folder =
+                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+            environments::measure(&Studio::new(binary, folder.path())?, &mut report)?;
             options.json
         }
         Bench::Scheduling(options) => {

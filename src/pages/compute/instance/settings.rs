@@ -29,12 +29,18 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView 
     let (idle, tags) = (idle(visit, detail, because.clone()), tags(visit, detail, because));
     let (size, scripts) = (size(visit, detail, content.sizes), scripts::form(visit, detail, &content.scripts));
     let danger = danger(visit, detail);
+    let freeze = format!("{}?from={}", paths::new_environment(visit.slug()), detail.row.name);
+    let stranger = (!detail.row.is_own).then(|| "Only its owner sees what is installed in it.".to_owned());
     let schedules = paths::instance_schedules(visit.slug(), &detail.row.name);
     view! {
         <div class="split">
             <div class="stack">{idle}{scripts}{size}{danger}</div>
             <aside class="stack">
                 {tags}
+                <Card heading="Environment">
+                    <p class="muted">"What you have installed here, as an environment that jobs and other instances can use."</p>
+                    <div class="row"><LinkButton href=freeze icon="code" disabled_because=stranger>"Freeze into an environment"</LinkButton></div>
+                </Card>
                 <Card heading="Schedules">
                     <p class="muted">"When it starts and stops by itself."</p>
                     <div class="row"><LinkButton href=schedules icon="calendar">"Edit schedules"</LinkButton></div>
