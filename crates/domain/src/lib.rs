@@ -21,6 +21,7 @@ pub mod reason;
 pub mod rules;
 pub mod schedule;
 pub mod session;
+pub mod ssh;
 pub mod text;
 pub mod throttle;
 pub mod time;
@@ -30,5 +31,5 @@ pub mod world;
 #[cfg(feature = "zones")]
 pub mod zone;
 
-pub use id::{SessionKey, TokenId, UserId, WorkspaceId};
+pub use id::{SessionKey, SshKeyId, TokenId, UserId, WorkspaceId};
 pub use time::Timestamp;

@@ -27,6 +27,7 @@ mod schedules;
 pub mod secret;
 mod shares;
 mod sizes;
+mod ssh;
 mod view;
 mod what_if;
 
@@ -53,7 +54,7 @@ use super::state::AppState;
 pub const ROOT: &str = "/api";
 
 /// Every address under [`ROOT`].
-fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
+fn routes() -> [(&'static str, MethodRouter<AppState>); 48] {
     [
         ("/v1", get(me::show)),
         ("/v1/", get(me::show)),
@@ -86,6 +87,9 @@ fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
         ("/v1/instances/{name}/accept-scripts", post(instance_actions::accept)),
         ("/v1/instances/{name}/scripts", get(instance_actions::scripts).put(instance_actions::set_scripts)),
         ("/v1/instances/{name}/apps", get(instance_actions::apps)),
+        ("/v1/instances/{name}/ssh", get(ssh::show).put(ssh::switch)),
+        ("/v1/ssh-keys", get(ssh::keys).post(ssh::add_key)),
+        ("/v1/ssh-keys/{id}", axum::routing::delete(ssh::remove_key)),
         ("/v1/budgets", get(budgets::list).put(budgets::put)),
         ("/v1/quota", get(quota::list).put(quota::put)),
         ("/v1/shares", get(shares::list).put(shares::put)),

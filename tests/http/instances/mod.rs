@@ -7,6 +7,7 @@ mod logs;
 mod open;
 mod page;
 mod rights;
+mod ssh;
 
 use atelier_domain::access::Role;
 use atelier_domain::compute::instance::{Instance, InstanceState};

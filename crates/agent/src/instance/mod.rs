@@ -7,6 +7,7 @@
 //! | `begin` | sets it up |
 //! | `scripts`, `apps` | run in it |
 //! | `terminal`, `session`, `ring` | shells that outlive those who look at them |
+//! | `remote` | sessions that end with the connection of whoever came in from elsewhere |
 //! | `stream` | bytes from and to the server |
 //! | `activity`, `kernels`, `load` | what goes on in it |
 //! | `hired` | a process in its sandbox, as those see it who want something done |
@@ -24,6 +25,7 @@ mod http;
 mod kernels;
 mod load;
 mod logfile;
+mod remote;
 mod ring;
 mod scripts;
 mod session;

@@ -9,14 +9,19 @@
 //! | `nursery-plain` | the same where there are no private views: they only have processes of their own |
 //! | `worker` | runs jobs |
 //! | `apart` | runs one job, in a copy of the view of its nursery |
+//! | `terminal` | becomes a program in a terminal of its own |
+//! | `sftp` | serves a person's files, as that person |
 
+mod connect;
 mod folder;
 mod furnish;
 mod job;
 mod nursery;
 mod process;
 mod program;
+mod remote;
 mod resident;
+mod sftp;
 mod terminal;
 mod worker;
 
@@ -39,6 +44,9 @@ pub fn launcher(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Str
     let role = arguments.next().unwrap_or_default();
     if role == "terminal" {
         return Err(terminal::enter(arguments));
+    }
+    if role == "sftp" {
+        return sftp::serve().map_err(|error| format!("The server of files ends: {error}."));
     }
     let role = role.to_str().unwrap_or_default();
     let user = arguments.next();

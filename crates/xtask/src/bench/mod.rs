@@ -16,6 +16,7 @@ mod report;
 mod running;
 mod scheduling;
 mod spent;
+mod ssh;
 mod studio;
 
 use std::{fs, path::PathBuf, thread, time::Duration};
@@ -45,6 +46,8 @@ pub enum Bench {
     Jobs(JobOptions),
     /// Instances on a node of this machine: start, terminal, the way to applications, the list
     Instances(InstanceOptions),
+    /// The way into an instance by SSH, beside OpenSSH's own server
+    Ssh(SshOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
     /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
@@ -81,6 +84,16 @@ pub struct InstanceOptions {
     /// Measure only these, with commas between them
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<instances::Part>,
+}
+
+#[derive(Debug, Args)]
+pub struct SshOptions {
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Measure this binary in place of a fresh build, to compare two versions
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -157,6 +170,17 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
         }
         Bench::Instances(options) => {
             bench_instances(workspace, options, &mut report)?;
+            options.json
+        }
+        Bench::Ssh(options) => {
+            crate::setup::sshd()?;
+            let binary = match &options.binary {
+                Some(binary) => binary.clone(),
+                None => server::build_with_site(workspace, Profile::Release)?,
+            };
+            let folder =
+                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+            ssh::measure(binary, folder.path(), &mut report)?;
             options.json
         }
         Bench::Engine(options) => {
