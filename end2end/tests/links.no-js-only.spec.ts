@@ -72,6 +72,7 @@ test('every page can be reached by links alone, and every form can be sent', asy
   expect([...functions].sort()).toEqual([
     '/w/studio/compute/instances/new/step',
     '/w/studio/jobs/upload',
+    'add_ssh_key',
     'change_accounts',
     'change_password',
     'create_cluster',

@@ -17,6 +17,7 @@ pub mod people;
 pub mod quota;
 pub mod search;
 pub mod shares;
+pub mod ssh;
 pub mod tokens;
 
 use serde::{Deserialize, Serialize};

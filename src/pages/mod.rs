@@ -18,6 +18,7 @@ mod home;
 mod jobs;
 mod people;
 mod profile;
+mod profile_ssh;
 mod profile_tokens;
 mod roles;
 mod schedules;

@@ -82,6 +82,12 @@ pub const SETTINGS: &[Setting] = &[
         "",
         "Ports for applications where they cannot have names of their own, such as 3100-3199; isolates them less",
     ),
+    setting(
+        "ssh_listen",
+        "ADDR:PORT",
+        "",
+        "Address and port at which instances can be entered by SSH, such as 0.0.0.0:2222; nobody can without it",
+    ),
     setting("tls_cert", "FILE", "", "Certificate chain (PEM); needs --tls-key too"),
     setting("tls_key", "FILE", "", "Private key (PEM); needs --tls-cert too"),
     setting(
@@ -288,6 +294,8 @@ pub struct Config {
     pub apps_domain: String,
     /// Ports for applications in place of names.
     pub apps_ports: Option<PortRange>,
+    /// Where instances can be entered by SSH.
+    pub ssh_listen: Option<SocketAddr>,
     /// Certificate and key.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The Owner to make if nobody has an account, and where the password is.
@@ -386,6 +394,9 @@ impl Config {
             public_url: layers.optional("public_url", parse_public_url)?,
             apps_domain,
             apps_ports,
+            ssh_listen: layers.optional("ssh_listen", |value| {
+                value.parse().map_err(|_| "is not an address with a port, such as 0.0.0.0:2222".to_owned())
+            })?,
             tls,
             admin: admin.map(|(email, file)| (email.to_string_lossy().into_owned(), file)),
             metrics_token: layers.optional("metrics_token", |value| {
@@ -486,6 +497,17 @@ impl Config {
                  keeps these apart too."
             )
         })
+    }
+
+    /// The host that people name to SSH: that of the portal.
+    pub fn ssh_host(&self) -> String {
+        match self.public_url.as_ref().and_then(|url| url.host_str()) {
+            Some(host) => host.to_owned(),
+            None => match self.ssh_listen.map(|listen| listen.ip()) {
+                Some(ip) if !ip.is_loopback() && !ip.is_unspecified() => ip.to_string(),
+                _ => "localhost".to_owned(),
+            },
+        }
     }
 
     /// The address to tell people.

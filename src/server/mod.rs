@@ -45,6 +45,7 @@ pub mod rest;
 pub mod router;
 pub mod serve;
 pub mod session_store;
+pub mod ssh;
 pub mod state;
 pub mod telemetry;
 #[cfg(debug_assertions)]

@@ -22,7 +22,7 @@ use super::config::Config;
 use super::connections::Limited;
 use super::passwords::Passwords;
 use super::state::AppState;
-use super::{agents, first_owner, router, uploads};
+use super::{agents, first_owner, router, ssh, uploads};
 
 /// How long running requests may take to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
@@ -35,6 +35,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let for_apps = config.apps_ports.into_iter().flat_map(PortRange::ports);
     let for_apps = for_apps.map(|port| Ok((port, bind("apps_ports", SocketAddr::new(config.listen.ip(), port))?)));
     let for_apps = for_apps.collect::<Result<Vec<_>, String>>()?;
+    let for_ssh = config.ssh_listen.map(|address| bind("ssh_listen", address)).transpose()?;
     let tls = match &config.tls {
         Some((cert, key)) => Some(load_tls(cert, key).await?),
         None => None,
@@ -66,6 +67,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         .await
         .map_err(|error| error.to_string())?;
     first_owner::prepare(&state).await?;
+    ssh::prepare(&state)?;
     uploads::clear(fleet.folders());
     agents::listen(&state, fleet.folders())?;
     // Before the first effect: instances that are set up now stand on it.
@@ -73,6 +75,9 @@ pub async fn run(config: Config) -> Result<(), String> {
     state.environments().start();
     fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
+    if let Some(listener) = for_ssh {
+        ssh::listen(&state, listener)?;
+    }
     let router = router::build(&state);
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use atelier_domain::SessionKey;
 use atelier_engine::environments::Environments;
@@ -11,6 +11,7 @@ use atelier_engine::fleet::Fleet;
 use atelier_engine::live::Live;
 use atelier_engine::run::EngineHandle;
 use atelier_engine::store::{self, Store, Workspace};
+use atelier_gateway::HostKey;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
@@ -48,6 +49,7 @@ struct Inner {
     app_codes: Codes,
     app_pool: Pool,
     app_ports: Option<Ports>,
+    host_key: OnceLock<HostKey>,
     streams: Mutex<HashMap<SessionKey, usize>>,
     forecasts: Forecasts,
     previews: Previews,
@@ -92,6 +94,7 @@ impl AppState {
             app_codes: Codes::default(),
             app_pool: Pool::default(),
             app_ports,
+            host_key: OnceLock::new(),
             streams: Mutex::default(),
             forecasts: Forecasts::default(),
             previews: Previews::default(),
@@ -168,6 +171,16 @@ impl AppState {
     /// The ports of applications, where they have ports in place of names.
     pub fn app_ports(&self) -> Option<&Ports> {
         self.inner.app_ports.as_ref()
+    }
+
+    /// The server's key for SSH; nothing where there is no SSH.
+    pub fn host_key(&self) -> Option<&HostKey> {
+        self.inner.host_key.get()
+    }
+
+    /// Notes the server's key for SSH. The first one stays.
+    pub fn set_host_key(&self, key: HostKey) {
+        let _ = self.inner.host_key.set(key);
     }
 
     /// What waits to be shown once.

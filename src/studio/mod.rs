@@ -14,6 +14,7 @@ pub mod quota;
 pub mod schedule;
 pub mod share;
 pub mod size;
+pub mod ssh;
 pub mod turn;
 
 use atelier_domain::UserId;

@@ -119,6 +119,52 @@ pub enum Event {
         /// What it was called.
         token: String,
     },
+    /// A key for SSH was added to the own profile.
+    SshKeyAdded {
+        /// What it is called.
+        key: String,
+        /// Its fingerprint.
+        fingerprint: String,
+    },
+    /// A key for SSH was removed.
+    SshKeyRemoved {
+        /// What it was called.
+        key: String,
+        /// Its fingerprint.
+        fingerprint: String,
+    },
+    /// SSH was switched on or off for an instance.
+    SshSwitched {
+        /// Its name.
+        instance: String,
+        /// On or off.
+        is_on: bool,
+    },
+    /// Somebody came in by SSH.
+    SshConnected {
+        /// The instance's name.
+        instance: String,
+        /// What the key is called.
+        key: String,
+        /// The network address it came from.
+        address: String,
+    },
+    /// A connection by SSH is over.
+    SshEnded {
+        /// The instance's name.
+        instance: String,
+        /// The network address it came from.
+        address: String,
+        /// How long it lasted.
+        lasted: Span,
+        /// Bytes that came in.
+        received: u64,
+        /// Bytes that went out.
+        sent: u64,
+        /// Why it was ended, if the other end did not.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+    },
     /// An instance was made.
     InstanceCreated {
         /// Its name.
@@ -546,6 +592,11 @@ impl Event {
             Self::SignInPaused { .. } => "sign-in-paused",
             Self::TokenCreated { .. } => "token-created",
             Self::TokenRevoked { .. } => "token-revoked",
+            Self::SshKeyAdded { .. } => "ssh-key-added",
+            Self::SshKeyRemoved { .. } => "ssh-key-removed",
+            Self::SshSwitched { .. } => "ssh-switched",
+            Self::SshConnected { .. } => "ssh-connected",
+            Self::SshEnded { .. } => "ssh-ended",
             Self::InstanceCreated { .. } => "instance-created",
             Self::InstanceStarted { .. } => "instance-started",
             Self::InstanceStopped { .. } => "instance-stopped",
@@ -629,6 +680,21 @@ impl Event {
                 format!("created the API token “{token}”{}, which works for {life}", of(subject))
             }
             Self::TokenRevoked { token } => format!("revoked the API token “{token}”{}", of(subject)),
+            Self::SshKeyAdded { key, fingerprint } => format!("added the SSH key “{key}” ({fingerprint})"),
+            Self::SshKeyRemoved { key, fingerprint } => format!("removed the SSH key “{key}” ({fingerprint})"),
+            Self::SshSwitched { instance, is_on } => {
+                format!("switched SSH {} for the instance {instance}", if *is_on { "on" } else { "off" })
+            }
+            Self::SshConnected { instance, key, address } => {
+                format!("connected to {instance} by SSH from {address} with the key “{key}”")
+            }
+            Self::SshEnded { instance, address, lasted, received, sent, why } => {
+                let (received, sent) = (crate::ssh::amount(*received), crate::ssh::amount(*sent));
+                let why = if why.is_empty() { String::new() } else { format!("; {why}") };
+                format!(
+                    "left {instance}, by SSH from {address}, after {lasted}: {received} came in, {sent} went out{why}"
+                )
+            }
             Self::InstanceCreated { instance, size, owner } => {
                 let whose = owner.as_ref().map(|owner| format!(" for {owner}")).unwrap_or_default();
                 format!("created the instance {instance} of size {size}{whose}")
@@ -751,9 +817,16 @@ impl Event {
             | Self::ProfileChanged
             | Self::TokenCreated { .. }
             | Self::TokenRevoked { .. }
+            | Self::SshKeyAdded { .. }
+            | Self::SshKeyRemoved { .. }
             | Self::SignedIn { .. } => &[Topic::People, Topic::History],
-            Self::SignedOut | Self::SessionsEnded { .. } | Self::SignInPaused { .. } => &[Topic::History],
-            Self::InstanceCreated { .. }
+            Self::SignedOut
+            | Self::SessionsEnded { .. }
+            | Self::SignInPaused { .. }
+            | Self::SshConnected { .. }
+            | Self::SshEnded { .. } => &[Topic::History],
+            Self::SshSwitched { .. }
+            | Self::InstanceCreated { .. }
             | Self::InstanceStarted { .. }
             | Self::InstanceStopped { .. }
             | Self::InstanceRestarted { .. }

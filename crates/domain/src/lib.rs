@@ -22,6 +22,7 @@ pub mod reason;
 pub mod rules;
 pub mod schedule;
 pub mod session;
+pub mod ssh;
 pub mod text;
 pub mod throttle;
 pub mod time;
@@ -31,5 +32,5 @@ pub mod world;
 #[cfg(feature = "zones")]
 pub mod zone;
 
-pub use id::{SessionKey, TokenId, UserId, WorkspaceId};
+pub use id::{SessionKey, SshKeyId, TokenId, UserId, WorkspaceId};
 pub use time::Timestamp;

@@ -79,6 +79,18 @@ fn every_reason_is_a_sentence() {
         Event::SignInPaused { failures: 5, address: "192.0.2.7".into() },
         Event::TokenCreated { token: "night runs".into(), days: 90 },
         Event::TokenRevoked { token: "night runs".into() },
+        Event::SshKeyAdded { key: "laptop".into(), fingerprint: "SHA256:x7f".into() },
+        Event::SshKeyRemoved { key: "laptop".into(), fingerprint: "SHA256:x7f".into() },
+        Event::SshSwitched { instance: "ines-lab".into(), is_on: true },
+        Event::SshConnected { instance: "ines-lab".into(), key: "laptop".into(), address: "192.0.2.7".into() },
+        Event::SshEnded {
+            instance: "ines-lab".into(),
+            address: "192.0.2.7".into(),
+            lasted: Span::minutes(12),
+            received: 4_096,
+            sent: 3 << 20,
+            why: "SSH was switched off".into(),
+        },
         Event::InstanceCreated { instance: "ines-lab".into(), size: "cpu-4".into(), owner: None },
         Event::InstanceCreated {
             instance: "ines-lab".into(),

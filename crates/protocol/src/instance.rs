@@ -6,6 +6,7 @@ use atelier_domain::text::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::message::Person;
+use crate::remote::{Endpoint, SessionStart};
 
 /// An instance to be set up on its node. The same generation again changes nothing; a later one replaces what is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +144,39 @@ pub enum Target {
         /// From where.
         offset: u64,
     },
+    /// To a process of its own, as frames (see [`crate::remote`]). It ends with the stream.
+    Session {
+        /// In which instance.
+        instance: InstanceId,
+        /// What runs.
+        start: Box<SessionStart>,
+    },
+    /// To a server of the person's files, as SFTP speaks.
+    Sftp {
+        /// In which instance.
+        instance: InstanceId,
+    },
+    /// To something that listens, connected to from inside the instance.
+    Connect {
+        /// In which instance.
+        instance: InstanceId,
+        /// What listens.
+        to: Endpoint,
+    },
+}
+
+impl Target {
+    /// In which instance it is.
+    pub const fn instance(&self) -> InstanceId {
+        match self {
+            Self::App { instance, .. }
+            | Self::Terminal { instance, .. }
+            | Self::Log { instance, .. }
+            | Self::Session { instance, .. }
+            | Self::Sftp { instance }
+            | Self::Connect { instance, .. } => *instance,
+        }
+    }
 }
 
 /// How an application does.

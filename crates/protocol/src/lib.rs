@@ -13,6 +13,7 @@ mod frame;
 mod instance;
 mod message;
 mod node;
+pub mod remote;
 pub mod terminal;
 
 pub use config::AgentConfig;

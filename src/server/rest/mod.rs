@@ -29,6 +29,7 @@ mod schedules;
 pub mod secret;
 mod shares;
 mod sizes;
+mod ssh;
 mod view;
 mod what_if;
 
@@ -101,6 +102,9 @@ fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
         ("/v1/environments/{name}/versions/{version}", get(environments::show_version)),
         ("/v1/environments/{name}/versions/{version}/build", post(environments::build)),
         ("/v1/environments/{name}/versions/{version}/log", get(environments::log)),
+        ("/v1/instances/{name}/ssh", get(ssh::show).put(ssh::switch)),
+        ("/v1/ssh-keys", get(ssh::keys).post(ssh::add_key)),
+        ("/v1/ssh-keys/{id}", axum::routing::delete(ssh::remove_key)),
         ("/v1/budgets", get(budgets::list).put(budgets::put)),
         ("/v1/quota", get(quota::list).put(quota::put)),
         ("/v1/shares", get(shares::list).put(shares::put)),

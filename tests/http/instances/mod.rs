@@ -8,6 +8,7 @@ mod open;
 mod own_apps;
 mod page;
 mod rights;
+mod ssh;
 
 use atelier_domain::access::Role;
 use atelier_domain::compute::instance::{Instance, InstanceState};

@@ -7,6 +7,7 @@
 //! | `begin` | sets it up |
 //! | `scripts`, `apps`, `kept` | run in it |
 //! | `terminal`, `session`, `ring` | shells that outlive those who look at them |
+//! | `remote` | sessions that end with the connection of whoever came in from elsewhere |
 //! | `stream` | bytes from and to the server |
 //! | `activity`, `kernels`, `load` | what goes on in it |
 //! | `hired` | a process in its sandbox, as those see it who want something done |
@@ -25,6 +26,7 @@ mod kept;
 mod kernels;
 mod load;
 mod logfile;
+mod remote;
 mod ring;
 mod scripts;
 mod session;

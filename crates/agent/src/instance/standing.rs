@@ -12,6 +12,7 @@ use super::dwelling::Inside;
 use super::folders::Folders;
 use super::kept::Kept;
 use super::logfile::LogFile;
+use super::remote::Guests;
 use super::terminal::Terminals;
 use super::{Ask, Hired, Place};
 use crate::config::AgentConfig;
@@ -24,6 +25,8 @@ pub struct Standing {
     pub config: AgentConfig,
     pub isolation: Isolation,
     pub terminals: Terminals,
+    /// Sessions of people who came in from elsewhere.
+    pub guests: Guests,
     /// Known once its folders are made.
     pub rooms: OnceLock<Rooms>,
     /// Somebody wants to know what goes on.
@@ -70,6 +73,7 @@ impl Standing {
             config,
             isolation,
             terminals: Terminals::default(),
+            guests: Guests::default(),
             rooms: OnceLock::new(),
             tell: Notify::new(),
             inbox,

@@ -12,7 +12,7 @@ use super::kept::Kept;
 use super::logfile::LogFile;
 use super::session::Session;
 use super::standing::Standing;
-use super::{Ask, socket};
+use super::{Ask, remote, socket};
 use crate::link;
 
 /// How long dialling may take; the server waits no longer.
@@ -26,6 +26,8 @@ enum Reached {
     App(UnixStream),
     Terminal(Arc<Session>),
     Log(Arc<LogFile>, u64),
+    Session(Box<remote::Session>),
+    Connected(Wire, remote::Held),
 }
 
 /// Serves a stream, or says why that cannot be.
@@ -53,6 +55,15 @@ pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
         }
         Reached::App(stream) => drop(join(wire, Wire::from(stream)).await),
         Reached::Terminal(session) => session.attend(wire).await,
+        Reached::Session(session) => session.attend(wire).await,
+        Reached::Connected(stream, held) => {
+            let mut ending = standing.ending();
+            tokio::select! {
+                _ = join(wire, stream) => {}
+                _ = ending.told() => {}
+            }
+            drop(held);
+        }
         Reached::Log(log, offset) => {
             let mut ending = standing.ending();
             tokio::select! {
@@ -64,8 +75,8 @@ pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
 }
 
 async fn reach(standing: &Arc<Standing>, target: &Target) -> Result<Reached, String> {
-    let (Target::App { instance, .. } | Target::Terminal { instance, .. } | Target::Log { instance, .. }) = target;
-    if *instance != standing.set_up.instance {
+    let instance = target.instance();
+    if instance != standing.set_up.instance {
         return Err(format!("{instance} is not on this node"));
     }
     if standing.is_ending() {
@@ -85,6 +96,13 @@ async fn reach(standing: &Arc<Standing>, target: &Target) -> Result<Reached, Str
             }
             let connected = socket::connect(&rooms.folders.run, name, standing.uid()).await;
             connected.map(Reached::App).map_err(|error| format!("{} cannot be reached: {error}", app.label()))
+        }
+        Target::Session { start, .. } => {
+            remote::begin(standing, start).await.map(|session| Reached::Session(Box::new(session)))
+        }
+        Target::Sftp { .. } => remote::files(standing).await.map(Reached::App),
+        Target::Connect { to, .. } => {
+            remote::connect(standing, to).await.map(|(wire, held)| Reached::Connected(wire, held))
         }
         Target::Terminal { session, .. } => standing.terminals.get(standing, session).await.map(Reached::Terminal),
         Target::Log { name, offset, .. } if name == "setup" => Ok(Reached::Log(Arc::clone(&rooms.setup_log), *offset)),

@@ -10,15 +10,20 @@
 //! | `worker` | runs jobs |
 //! | `apart` | runs one job, in a copy of the view of its nursery |
 //! | `bridge` | runs an application that listens on a port, and joins a socket to it |
+//! | `terminal` | becomes a program in a terminal of its own |
+//! | `sftp` | serves a person's files, as that person |
 
 mod bridge;
+mod connect;
 mod folder;
 mod furnish;
 mod job;
 mod nursery;
 mod process;
 mod program;
+mod remote;
 mod resident;
+mod sftp;
 mod terminal;
 mod worker;
 
@@ -44,6 +49,9 @@ pub fn launcher(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Str
     }
     if role == "bridge" {
         return bridge::serve(arguments);
+    }
+    if role == "sftp" {
+        return sftp::serve().map_err(|error| format!("The server of files ends: {error}."));
     }
     let role = role.to_str().unwrap_or_default();
     let user = arguments.next();

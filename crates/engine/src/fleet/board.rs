@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use atelier_domain::Timestamp;
+use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::{InstanceId, JobId, NodeId};
 use atelier_domain::world::Part;
-use atelier_protocol::{Activity, AppsStatus, Facts, PartSample, Sample};
+use atelier_protocol::{Activity, AppsStatus, Facts, PartSample, Sample, Signal};
 
 use crate::clock;
 
@@ -68,6 +69,16 @@ struct Inner {
     used: HashSet<InstanceId>,
     /// The same of those in whose editors somebody has typed.
     typed: HashSet<InstanceId>,
+    /// Who is in by SSH, and what went through since then.
+    ssh: HashMap<InstanceId, Ssh>,
+}
+
+/// See [`Inner::ssh`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Ssh {
+    open: u64,
+    received: u64,
+    sent: u64,
 }
 
 /// The board.
@@ -156,6 +167,51 @@ impl Board {
     /// Whether somebody has used applications, since this was last asked.
     pub(super) fn take_app_traffic(&self, instance: InstanceId) -> bool {
         self.lock().used.remove(&instance)
+    }
+
+    /// Somebody has come in by SSH.
+    pub fn ssh_came(&self, instance: InstanceId) {
+        self.lock().ssh.entry(instance).or_default().open += 1;
+    }
+
+    /// And has gone.
+    pub fn ssh_left(&self, instance: InstanceId) {
+        let mut inner = self.lock();
+        if let Some(ssh) = inner.ssh.get_mut(&instance) {
+            ssh.open = ssh.open.saturating_sub(1);
+        }
+    }
+
+    /// So many bytes came in and went out by SSH.
+    pub fn ssh_used(&self, instance: InstanceId, received: u64, sent: u64) {
+        let mut inner = self.lock();
+        let ssh = inner.ssh.entry(instance).or_default();
+        (ssh.received, ssh.sent) = (ssh.received + received, ssh.sent + sent);
+    }
+
+    /// How many people are in by SSH.
+    pub fn ssh_open(&self, instance: InstanceId) -> u64 {
+        self.lock().ssh.get(&instance).map_or(0, |ssh| ssh.open)
+    }
+
+    /// What went through SSH since this was last asked, as a kind of activity; nothing if nobody is or was in.
+    pub(super) fn take_ssh_traffic(&self, instance: InstanceId) -> Option<Signal> {
+        let mut inner = self.lock();
+        let ssh = inner.ssh.get_mut(&instance)?;
+        let Ssh { open, received, sent } = *ssh;
+        let connections = atelier_domain::text::counted(open, "connection", "connections");
+        (ssh.received, ssh.sent) = (0, 0);
+        if open == 0 {
+            inner.ssh.remove(&instance);
+        }
+        let is_active = received + sent > 0;
+        let amount = atelier_domain::ssh::amount;
+        let detail = if is_active {
+            format!("{connections}: {} came in, {} went out", amount(received), amount(sent))
+        } else {
+            format!("{connections}, quiet")
+        };
+        Some(Signal { source: Source::Ssh, is_active, detail: detail.into() })
     }
 
     /// How the applications on a node do, and since when that is known.

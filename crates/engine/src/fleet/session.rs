@@ -322,7 +322,7 @@ impl Session<'_> {
     }
 
     /// What goes on in an instance: for pages, and for the engine, which counts silence.
-    async fn activity(&self, engine: &crate::run::EngineHandle, activity: Activity) {
+    async fn activity(&self, engine: &crate::run::EngineHandle, mut activity: Activity) {
         let instance = activity.instance;
         let node = self.node;
         // An agent speaks for the instance on its own node alone.
@@ -330,6 +330,9 @@ impl Session<'_> {
         if !matches!(is_own, Ok(true)) {
             return;
         }
+        // What goes through the server, an agent does not see; and it speaks of nothing else.
+        activity.signals.retain(|signal| signal.source != atelier_domain::compute::idle::Source::Ssh);
+        activity.signals.extend(self.fleet.board().take_ssh_traffic(instance));
         let mut active: Vec<_> =
             activity.signals.iter().filter(|signal| signal.is_active).map(|signal| signal.source).collect();
         if self.fleet.board().take_app_traffic(instance) {

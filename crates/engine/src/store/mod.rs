@@ -29,6 +29,7 @@ mod sessions;
 mod sign_in_failures;
 mod spending;
 mod sql;
+mod ssh;
 mod tokens;
 mod write;
 
@@ -48,6 +49,7 @@ pub use open::{Missing, OpenError};
 pub use people::{Account, NewAccount, PeopleFilter, PeopleOrder, Person, SeenAt};
 pub use sessions::{WebSession, WebSessionInfo};
 pub use spending::{SERVERLESS, SpendBy, SpendFilter};
+pub use ssh::SshKey;
 pub use tokens::Token;
 pub use write::{Author, WriteTx};
 

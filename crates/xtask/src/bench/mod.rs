@@ -17,6 +17,7 @@ mod report;
 mod running;
 mod scheduling;
 mod spent;
+mod ssh;
 mod studio;
 
 use std::{fs, path::PathBuf, thread, time::Duration};
@@ -46,10 +47,12 @@ pub enum Bench {
     Jobs(JobOptions),
     /// Instances on a node of this machine: start, terminal, the way to applications, the list
     Instances(InstanceOptions),
+    /// The way into an instance by SSH, beside OpenSSH's own server
+    Ssh(ServerOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
     /// Named environments: what a ready one adds to the start of a job
-    Environments(EnvironmentOptions),
+    Environments(ServerOptions),
     /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
     Scheduling(SchedulingOptions),
 }
@@ -87,7 +90,7 @@ pub struct InstanceOptions {
 }
 
 #[derive(Debug, Args)]
-pub struct EnvironmentOptions {
+pub struct ServerOptions {
     /// Print JSON in place of the table
     #[arg(long)]
     json: bool,
@@ -170,6 +173,17 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
         }
         Bench::Instances(options) => {
             bench_instances(workspace, options, &mut report)?;
+            options.json
+        }
+        Bench::Ssh(options) => {
+            crate::setup::sshd()?;
+            let binary = match &options.binary {
+                Some(binary) => binary.clone(),
+                None => server::build_with_site(workspace, Profile::Release)?,
+            };
+            let folder =
+                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+            ssh::measure(binary, folder.path(), &mut report)?;
             options.json
         }
         Bench::Engine(options) => {

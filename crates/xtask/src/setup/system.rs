@@ -33,6 +33,16 @@ pub const BUBBLEWRAP: Need = Need {
     package: "bubblewrap",
     is_there: || process::find("bwrap").is_some(),
 };
+pub const SSH: Need = Need {
+    what: "the SSH clients of OpenSSH, for the tests of the way in by SSH",
+    package: "openssh-client",
+    is_there: || ["ssh", "scp", "sftp", "ssh-keygen"].iter().all(|program| process::find(program).is_some()),
+};
+pub const SSHD: Need = Need {
+    what: "OpenSSH's server, to compare with",
+    package: "openssh-server",
+    is_there: || Path::new("/usr/sbin/sshd").exists(),
+};
 pub const VENV: Need = Need {
     what: "Python with its part that makes environments, for instances",
     package: "python3-venv",

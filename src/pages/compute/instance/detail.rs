@@ -94,6 +94,7 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
             usage: charts(caller, detail),
             decided: decisions(caller, detail, "", overview::DECISIONS).await?,
             scripts: scripts::texts(caller, detail).await,
+            ssh: crate::studio::ssh::view(caller, &detail.subject).await?,
             server: caller.state.config().address(),
         })),
     })
