@@ -12,6 +12,7 @@ pub mod preview;
 pub mod quota;
 pub mod schedule;
 pub mod share;
+pub mod sharing;
 pub mod size;
 pub mod turn;
 

@@ -122,6 +122,7 @@ pub fn decode_to_server(text: &str) -> Result<ToServer, DecodeError> {
             at_most("the signals", activity.signals.len(), MAX_NAME)?;
             at_most("the processes", activity.processes.len(), MAX_NAME)?;
         }
+        ToServer::Identify { person } => at_most("an account's id", person.as_str().len(), MAX_NAME)?,
         ToServer::Unreachable { ticket, why } => {
             at_most("a ticket", ticket.len(), MAX_NAME)?;
             at_most("a text", why.len(), MAX_TEXT)?;
@@ -142,6 +143,10 @@ pub fn decode_to_agent(text: &str) -> Result<ToAgent, DecodeError> {
             if let Run::Argv(arguments) = &start.task.run {
                 at_most("a job's arguments", arguments.len(), MAX_ITEMS)?;
             }
+        }
+        ToAgent::Identity(identity) => {
+            at_most("a token", identity.token.len(), MAX_TEXT)?;
+            at_most("an address", identity.url.len(), MAX_TEXT)?;
         }
         _ => {}
     }

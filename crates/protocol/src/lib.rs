@@ -23,7 +23,9 @@ pub use frame::{
 pub use instance::{
     Activity, App, AppState, AppStatus, AppsStatus, Process, RunScripts, Script, SetUp, Signal, Target,
 };
-pub use message::{Auth, Event, Hello, Numbered, Peer, Person, Run, Start, Task, TaskFile, ToAgent, ToServer};
+pub use message::{
+    Auth, Event, Hello, Identity, Numbered, Peer, Person, Run, Start, Task, TaskFile, ToAgent, ToServer,
+};
 pub use node::{Facts, Gpu, Limits, PartSample, Sample};
 
 /// The version of this protocol. A server speaks this one and the one before; an agent its own.

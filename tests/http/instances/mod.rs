@@ -7,6 +7,8 @@ mod logs;
 mod open;
 mod page;
 mod rights;
+mod sharing;
+mod workload;
 
 use atelier_domain::access::Role;
 use atelier_domain::compute::instance::{Instance, InstanceState};

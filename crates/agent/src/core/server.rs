@@ -82,6 +82,11 @@ impl Agent {
             ToAgent::SetUp(_) | ToAgent::RunScripts(_) | ToAgent::Open { .. } | ToAgent::TellActivity => {
                 self.on_instance(message);
             }
+            ToAgent::Identity(told) => {
+                let link = self.link.as_ref().map_or(0, |link| link.number);
+                self.identities.keep(&self.config, &self.isolation, *told, link);
+            }
+            ToAgent::NoIdentity { person } => self.identities.drop_one(&person),
             ToAgent::Quit { grace } => self.quit(clock::duration(grace), "the server said so"),
         }
     }

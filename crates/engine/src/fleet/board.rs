@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use atelier_domain::Timestamp;
+use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::{InstanceId, JobId, NodeId};
 use atelier_domain::world::Part;
 use atelier_protocol::{Activity, AppsStatus, Facts, PartSample, Sample};
@@ -66,6 +67,19 @@ struct Inner {
     jobs: HashMap<JobId, VecDeque<(Timestamp, PartSample)>>,
     /// Instances whose applications somebody has used since their agents last said what goes on there.
     used: HashSet<InstanceId>,
+    /// Who used an instance last, by kind of activity, where that was not its owner.
+    visitors: HashMap<(InstanceId, Source), String>,
+}
+
+impl Inner {
+    fn note_visitor(&mut self, instance: InstanceId, source: Source, visitor: Option<&str>) {
+        let key = (instance, source);
+        match visitor {
+            Some(name) if self.visitors.get(&key).is_some_and(|known| known == name) => {}
+            Some(name) => drop(self.visitors.insert(key, name.to_owned())),
+            None => drop(self.visitors.remove(&key)),
+        }
+    }
 }
 
 /// The board.
@@ -136,9 +150,21 @@ impl Board {
         self.lock().agents.get(&node).map(|entry| entry.activities)
     }
 
-    /// Somebody has done something in an application of an instance, other than look.
-    pub fn app_used(&self, instance: InstanceId) {
-        self.lock().used.insert(instance);
+    /// Somebody has done something in an application of an instance, other than look: its owner, or a visitor of that name.
+    pub fn app_used(&self, instance: InstanceId, visitor: Option<&str>) {
+        let mut inner = self.lock();
+        inner.used.insert(instance);
+        inner.note_visitor(instance, Source::App, visitor);
+    }
+
+    /// Somebody has typed into a terminal; that it was typed is seen by the agent.
+    pub fn terminal_used(&self, instance: InstanceId, visitor: Option<&str>) {
+        self.lock().note_visitor(instance, Source::Terminal, visitor);
+    }
+
+    /// Who did it last, where that was not the owner.
+    pub fn visitor(&self, instance: InstanceId, source: Source) -> Option<String> {
+        self.lock().visitors.get(&(instance, source)).cloned()
     }
 
     /// Whether somebody has, since this was last asked.

@@ -126,6 +126,7 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
             let peers = nodes.iter().map(|node| Peer { node: *node, host: host_of(fleet, *node) }).collect();
             let array = array.map(|place| (place.first, place.index, place.count));
             let start = Start { part, rank, peers, shape, timeout, grace, array, person, task };
+            fleet.introduce(part.node, &start.person).await;
             fleet.logs().begin(part.into());
             fleet.say(part.node, ToAgent::Start(Box::new(start)));
         }
@@ -162,7 +163,7 @@ fn host_of(fleet: &Fleet, node: atelier_domain::compute::NodeId) -> String {
 }
 
 /// As whom somebody runs.
-async fn person(fleet: &Fleet, id: atelier_domain::UserId) -> Option<Person> {
+pub(super) async fn person(fleet: &Fleet, id: atelier_domain::UserId) -> Option<Person> {
     let LocalUser { uid, handle } = local_user(fleet, &id).await?;
     let uid = fleet.inner.has_own_users.then_some(uid);
     Some(Person { id, handle, uid })

@@ -10,6 +10,7 @@ mod dispatch;
 mod folders;
 mod hello;
 mod homes;
+mod identity;
 mod instances;
 mod logs;
 mod rights;
@@ -25,6 +26,7 @@ pub use board::{AgentView, Board};
 pub use collect::{CollectError, Collected, Collector, UPLOADS_KEPT};
 pub use folders::Folders;
 pub use homes::KEPT as HOMES_KEPT;
+pub use identity::{Signer, held};
 pub use instances::{JUPYTER, TERMINAL};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
@@ -71,6 +73,7 @@ struct Inner {
     lost_queue: Mutex<Option<mpsc::UnboundedReceiver<NodeId>>>,
     streams: streams::Streams,
     environments: OnceLock<crate::environments::Environments>,
+    signer: OnceLock<Signer>,
     /// Whether people get users of their own on the machine.
     has_own_users: bool,
 }
@@ -81,6 +84,8 @@ struct Connection {
     /// Up to which event its words are durable.
     heard: Arc<AtomicU64>,
     messages: mpsc::UnboundedSender<ToAgent>,
+    /// Whose tokens it has been told; nothing if it takes none.
+    knows: Option<identity::Knows>,
 }
 
 impl std::fmt::Debug for Fleet {
@@ -113,6 +118,7 @@ impl Fleet {
             lost_queue: Mutex::new(Some(lost_queue)),
             streams: streams::Streams::default(),
             environments: OnceLock::new(),
+            signer: OnceLock::new(),
             has_own_users,
         };
         Self { inner: Arc::new(inner) }

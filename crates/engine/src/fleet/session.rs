@@ -83,7 +83,9 @@ impl Fleet {
             let mut connections = self.connections();
             // The same agent again: it goes on where it was heard last.
             let heard = connections.remove(&node).map_or_else(Arc::default, |before| before.heard);
-            connections.insert(node, Connection { number, heard: Arc::clone(&heard), messages: messages.clone() });
+            let knows = hello.facts.takes_tokens.then(Arc::default);
+            let (known, messages) = (Arc::clone(&heard), messages.clone());
+            connections.insert(node, Connection { number, heard: known, messages, knows });
             heard
         };
         tracing::info!(%node, version = hello.facts.version, "an agent has called");
@@ -162,6 +164,7 @@ impl Session<'_> {
             return "the agent went away";
         }
         self.end_strays(&hello.parts).await;
+        self.fleet.introduce_all(self.node).await;
         let up = [Report::NodeUp(self.node)];
         if engine.report_all(&up).await.is_err() {
             return "the engine has ended";
@@ -212,6 +215,7 @@ impl Session<'_> {
                             }
                             Ok(ToServer::Apps(status)) => self.fleet.board().apps(self.node, *status),
                             Ok(ToServer::Activity(activity)) => self.activity(&engine, *activity).await,
+                            Ok(ToServer::Identify { person }) => self.fleet.identify(self.node, person).await,
                             Ok(ToServer::Unreachable { ticket, why }) => {
                                 self.fleet.stream_failed(self.node, &ticket, &why);
                             }

@@ -11,6 +11,7 @@ mod monitoring;
 mod overview;
 mod scripts;
 mod settings;
+mod sharing;
 mod stops;
 mod waterfall;
 
