@@ -115,6 +115,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/apps") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=SsrMode::Async/>
                 <Route

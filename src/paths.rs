@@ -298,7 +298,8 @@ pub fn settings(workspace: &str) -> String {
     format!("/w/{workspace}/admin/settings")
 }
 
-/// A tab of the page of an instance: `apps`, `jobs`, `logs`, `monitoring`, `history` or `settings`; empty for the first.
+/// A tab of the page of an instance: `apps`, `jobs`, `logs`, `monitoring`, `history`, `sharing` or `settings`; empty for
+/// the first.
 pub fn instance_tab(workspace: &str, name: &str, tab: &str) -> String {
     match tab {
         "" => instance(workspace, name),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use atelier_testing::http::{Connection, request};
+use atelier_testing::http::{Connection, form, request};
 use atelier_testing::index::Index;
 use atelier_testing::{free_port, wait_until};
 use serde_json::{Value, json};
@@ -275,7 +275,8 @@ fn without_bubblewrap_people_reach_their_own_folders_and_nothing_else_of_the_ser
     let home = Path::new(found.pop().expect("a home")).to_owned();
     assert!(home.starts_with(data.join("files/homes")) && own_jobs.starts_with(data.join("jobs")), "{text}");
     let of_others = |path: &&Path| {
-        let own = [&home, &own_jobs, &studio.shared(), &data.join("bin")];
+        // Its own token is there too, in a folder that nobody can list.
+        let own = [&home, &own_jobs, &studio.shared(), &data.join("bin"), &data.join("jobs/.identity")];
         !own.iter().any(|own| path.starts_with(own))
     };
     let leaks: Vec<&Path> = found.iter().map(|path| Path::new(*path)).filter(of_others).collect();
@@ -331,4 +332,109 @@ fn a_job_runs_with_its_environment_and_one_that_is_broken_says_which_line() {
     assert!(said.contains("churn:2") && said.contains("Line 2, “no-such-thing>=3” failed"), "{said}");
     let (status, refused) = studio.send("POST", "/jobs", &json!({"script": script, "python_environment": "churn:2"}));
     assert_eq!((status, refused.to_string().contains("Line 2")), (422, true), "{refused}");
+}
+
+impl Studio {
+    /// Posts a form as a script does, with a session's cookie; the answer and the cookie afterwards.
+    fn form(&self, cookie: &str, function: &str, fields: &[(&str, &str)]) -> (Value, String) {
+        let headers = [
+            ("accept", "application/json"),
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("sec-fetch-site", "same-origin"),
+            ("cookie", cookie),
+        ];
+        let ask = request("POST", &format!("/fn/{function}"), self.port, &headers, &form(fields));
+        let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).expect("answers");
+        assert_eq!(answer.status, 200, "{function}: {}", answer.text());
+        let cookies = answer.cookies();
+        let cookies = if cookies.is_empty() { cookie.to_owned() } else { cookies };
+        (serde_json::from_str(&answer.text()).unwrap_or(Value::Null), cookies)
+    }
+
+    /// Somebody new, who has chosen a password: their id and a token.
+    fn add(&self, owner: &str, name: &str) -> (String, String) {
+        let email = format!("{name}@example.org");
+        let fields = [("name", name), ("email", &*email), ("roles[]", "data-scientist")];
+        let (made, _) = self.form(owner, "create_person", &fields);
+        let id = made["next"].as_str().and_then(|next| next.rsplit('/').next()).expect("a page").to_owned();
+        let secret = made["secret"].as_str().expect("a password").to_owned();
+        let (_, cookie) = self.form("", "sign_in", &[("email", &*email), ("password", &*secret)]);
+        self.form(&cookie, "change_password", &[("current", &*secret), ("password", "harbour-lantern-violin")]);
+        let made = atelier().args(["token", "create", "--user", &email, "--data"]).arg(self.data.path()).output();
+        let text = String::from_utf8_lossy(&made.expect("runs").stdout).into_owned();
+        (id, text.split_whitespace().find(|word| word.starts_with("atl_")).expect("a token").to_owned())
+    }
+}
+
+#[test]
+fn a_job_acts_in_its_owners_name_until_they_are_disabled() {
+    let mut studio = Studio::start();
+    studio.post("/clusters", &json!({"name": "pool", "size": "local-half", "min": 0, "max": 1, "idle_seconds": 600}));
+    let (_, owner) = studio.form("", "sign_in", &[("email", "ines@example.org"), ("password", "kettle-orbit-violin")]);
+    let (mara, token) = studio.add(&owner, "mara");
+    let ines = std::mem::replace(&mut studio.token, token);
+    // The program, the file and the address are there without a word; what it submits is its owner's.
+    let script = "atelier whoami
+        atelier submit --cluster pool --name inner --cores 0.01 --memory 16 -- echo from inside
+        atelier jobs --json | head -c 20; echo
+        command -v curl >/dev/null && curl -s -H \"Authorization: Bearer $(cat $ATELIER_TOKEN_FILE)\" $ATELIER_URL/api/v1 || echo '\"from\":\"job-1\"'
+        echo; stat -c %a $ATELIER_TOKEN_FILE
+        echo x > $ATELIER_TOKEN_FILE && echo written
+        until [ -e $ATELIER_SHARED_DIR/go ]; do sleep 0.2; done
+        atelier whoami; echo $?";
+    let made = studio.post("/jobs", &json!({"script": script, "cluster": "pool", "cores": 0.1, "memory_mib": 64}));
+    assert_eq!(made["id"], "job-1");
+    let text =
+        wait_until("the job has asked", PATIENCE, || Some(studio.log("job-1")).filter(|log| log.contains("400")));
+    assert!(text.starts_with("mara <mara@example.org> in"), "{text}");
+    assert!(text.contains(", from job-1\njob-2\n{\"jobs\":"), "{text}");
+    assert!(text.contains("\"from\":\"job-1\"") && !text.contains("written"), "{text}");
+    let inner = studio.over("job-2");
+    assert_eq!((inner["state"].as_str(), inner["owner"]["name"].as_str()), (Some("completed"), Some("mara")));
+    assert_eq!(studio.log("job-2"), "from inside\n");
+
+    studio.token = ines;
+    studio.form(&owner, "change_accounts", &[("verb", "disable"), ("ids[]", &*mara)]);
+    std::fs::write(studio.shared().join("go"), "").expect("written");
+    let job = studio.over("job-1");
+    assert_eq!(job["state"], "completed", "{job}");
+    let text = studio.log("job-1");
+    assert!(text.ends_with("\n4\n") && text.contains("is disabled"), "{text}");
+}
+
+#[test]
+fn a_laptop_uses_the_same_commands_with_a_personal_token() {
+    let studio = Studio::start();
+    studio.post("/clusters", &json!({"name": "pool", "size": "local-half", "min": 0, "max": 1, "idle_seconds": 600}));
+    let run = |arguments: &[&str]| {
+        let url = format!("http://127.0.0.1:{}", studio.port);
+        let output = atelier().args(arguments).env("ATELIER_URL", url).env("ATELIER_TOKEN", &studio.token).output();
+        let output = output.expect("runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, who, _) = run(&["whoami"]);
+    assert!(code == 0 && who.contains("<ines@example.org>") && !who.contains("from"), "{who}");
+    let (code, id, wrong) = run(&["submit", "--cluster", "pool", "--", "sh", "-c", "echo hello; exit 3"]);
+    assert_eq!((code, id.trim()), (0, "job-1"), "{wrong}");
+    let (code, text, _) = run(&["logs", "job-1", "--follow"]);
+    assert_eq!((code, text.as_str()), (0, "hello\n"));
+    let (code, text, _) = run(&["job", "1", "--wait"]);
+    assert!(code == 1 && text.starts_with("job-1 failed on pool"), "{text}");
+    let (code, _, words) = run(&["submit", "--cluster", "nothing", "--", "true"]);
+    assert!(code == 1 && words.contains("nothing"), "{words}");
+    let (code, _, words) = run(&["cancel", "job-99"]);
+    assert!(code == 1 && words.starts_with("atelier: "), "{words}");
+    let (code, _, words) = run(&["submit", "true"]);
+    assert!(code == 2 && words.contains("two dashes"), "{words}");
+    let mut nobody = atelier();
+    nobody.arg("whoami").env("ATELIER_URL", format!("http://127.0.0.1:{}", studio.port));
+    let refused = nobody.env("ATELIER_TOKEN", "atl_nothing").output().expect("runs");
+    assert_eq!(refused.status.code(), Some(4), "{}", String::from_utf8_lossy(&refused.stderr));
+    let away = atelier()
+        .arg("whoami")
+        .env("ATELIER_URL", format!("http://127.0.0.1:{}", free_port()))
+        .env("ATELIER_TOKEN", "x")
+        .output();
+    assert_eq!(away.expect("runs").status.code(), Some(3));
 }

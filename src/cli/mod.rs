@@ -121,6 +121,18 @@ fn command() -> Command {
                 .about("Runs jobs on a node; started by the server’s drivers")
                 .arg(Arg::new("config").long("config").value_name("FILE").help("What the driver has written for it")),
         )
+        // Carried out before any of this is looked at, by the crate that programs on nodes have too; here for --help alone.
+        .subcommands(
+            [
+                ("whoami", "Says who you are, over the REST API"),
+                ("jobs", "Lists jobs, over the REST API"),
+                ("submit", "Submits a job, over the REST API: submit --cluster pool -- python train.py"),
+                ("job", "Says how a job does, or waits for it, over the REST API"),
+                ("logs", "Prints what a job prints, over the REST API"),
+                ("cancel", "Cancels a job, over the REST API"),
+            ]
+            .map(|(name, about)| Command::new(name).about(about)),
+        )
         .subcommand(with_settings(
             Command::new("stop-all").about("Ends all nodes on this machine that a stopped server has left running"),
         ))

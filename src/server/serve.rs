@@ -7,7 +7,7 @@ use std::time::Duration;
 use atelier_engine::clock;
 use atelier_engine::drivers::Driver;
 use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings};
-use atelier_engine::fleet::Fleet;
+use atelier_engine::fleet::{Fleet, Signer};
 use atelier_engine::live::Cut;
 use atelier_engine::run::{DataLock, Engine, MachineClock, Options, StartError, make_room};
 use atelier_engine::store::{Missing, Store};
@@ -72,6 +72,8 @@ pub async fn run(config: Config) -> Result<(), String> {
     agents::listen(&state, fleet.folders())?;
     // Before the first effect: instances that are set up now stand on it.
     fleet.stand_on(state.environments().clone());
+    let key = state.store().workload_key().await.map_err(|error| error.to_string())?;
+    fleet.identify_with(Signer::new(&key, state.config().address()));
     state.environments().start();
     fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
@@ -299,6 +301,8 @@ async fn chores(state: AppState) {
             tracing::warn!(%error, "ended sessions at applications were not removed; the next minute tries again");
         }
         state.app_pool().tidy();
+        state.share_uses().flush(state.store()).await;
+        super::apps::tend_shares(&state, now).await;
         let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
         if let Err(error) = state.store().drop_old_failures(before).await {
             tracing::warn!(%error, "old sign-in failures were not removed; the next minute tries again");

@@ -15,12 +15,12 @@ use atelier_gateway::HostKey;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
-use super::apps::{Codes, Doors, Pool, Ports};
+use super::apps::{Codes, Doors, Pool, Ports, ShareUses};
 use super::config::Config;
 use super::flash::Flashes;
 use super::passwords::Passwords;
 use super::presence::Presence;
-use super::rest::TokenCache;
+use super::rest::{TokenCache, Workloads};
 use crate::studio::forecast::Forecasts;
 use crate::studio::preview::Previews;
 
@@ -41,11 +41,13 @@ struct Inner {
     passwords: Passwords,
     presence: Arc<Presence>,
     tokens: Arc<TokenCache>,
+    workloads: Workloads,
     flashes: Flashes,
     workspaces: RwLock<Vec<Workspace>>,
     has_people: AtomicBool,
     set_up_code: Mutex<Option<String>>,
     doors: Doors,
+    share_uses: ShareUses,
     app_codes: Codes,
     app_pool: Pool,
     app_ports: Option<Ports>,
@@ -86,11 +88,13 @@ impl AppState {
             passwords,
             presence: Arc::default(),
             tokens: Arc::default(),
+            workloads: Workloads::default(),
             flashes: Flashes::default(),
             workspaces: RwLock::new(workspaces),
             has_people: AtomicBool::new(has_people),
             set_up_code: Mutex::default(),
             doors: Doors::default(),
+            share_uses: ShareUses::default(),
             app_codes: Codes::default(),
             app_pool: Pool::default(),
             app_ports,
@@ -153,9 +157,19 @@ impl AppState {
         &self.inner.tokens
     }
 
+    /// Instances and jobs that act in their owners' names.
+    pub fn workloads(&self) -> &Workloads {
+        &self.inner.workloads
+    }
+
     /// Who is let in at applications' addresses.
     pub fn doors(&self) -> &Doors {
         &self.inner.doors
+    }
+
+    /// When shares of applications were last used.
+    pub fn share_uses(&self) -> &ShareUses {
+        &self.inner.share_uses
     }
 
     /// Codes that lead from the portal into applications.

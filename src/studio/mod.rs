@@ -13,6 +13,7 @@ pub mod preview;
 pub mod quota;
 pub mod schedule;
 pub mod share;
+pub mod sharing;
 pub mod size;
 pub mod ssh;
 pub mod turn;

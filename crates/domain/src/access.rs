@@ -5,7 +5,8 @@
 //! people to review; a change of rights is a change of that file.
 //!
 //! A right has a scope: **own** things (what one owns or is assigned to) or **any**. People may hold several roles and
-//! have the sum of their rights. Nobody, not even an Owner, may open the applications of another's instance.
+//! have the sum of their rights. Nobody, not even an Owner, may open the applications of another's instance, unless its
+//! owner shares them ([`crate::sharing`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +175,10 @@ actions! {
     InstanceConfigure = Instances, "instance.configure", "change schedules, idle shutdown and size of instances", "computes/updateSchedules|updateIdleShutdownSetting|reimage/action", [No Own Any Any Any];
     /// Applications and terminals run as the owner: never on another's instance.
     InstanceConnect = Instances, "instance.connect", "open applications of instances", "computes/applicationaccess/action", [No Own Own Own Own];
+    /// Let colleagues open applications: for the owner alone, since what they do there they do as the owner.
+    InstanceShare = Instances, "instance.share", "share applications of instances with colleagues", "",                [No Own Own Own Own];
+    /// Give an instance to somebody else, without the secrets in its home.
+    InstanceTransfer = Instances, "instance.transfer", "give instances to somebody else", "",                          [No Own Any Any Any];
     /// Delete, home directory included.
     InstanceDelete = Instances, "instance.delete", "delete instances", "computes/delete",                              [No Own Any Any Any];
 

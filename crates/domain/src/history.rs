@@ -253,6 +253,32 @@ pub enum Event {
         /// Its name.
         instance: String,
     },
+    /// An application of an instance was shared with somebody, or the share was changed.
+    InstanceShared {
+        /// Its name.
+        instance: String,
+        /// The application, for people.
+        app: String,
+        /// What they may do there.
+        level: crate::sharing::Level,
+        /// Until when, for people; none if it has no end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+    },
+    /// A share was taken back.
+    InstanceUnshared {
+        /// Its name.
+        instance: String,
+        /// The application, for people.
+        app: String,
+    },
+    /// A share has come to its end.
+    InstanceShareEnded {
+        /// Its name.
+        instance: String,
+        /// The application, for people.
+        app: String,
+    },
     /// A cluster was made.
     ClusterCreated {
         /// Its name.
@@ -612,6 +638,9 @@ impl Event {
             Self::InstanceConfigured { .. } => "instance-configured",
             Self::InstanceExtended { .. } => "instance-extended",
             Self::InstanceDeleted { .. } => "instance-deleted",
+            Self::InstanceShared { .. } => "instance-shared",
+            Self::InstanceUnshared { .. } => "instance-unshared",
+            Self::InstanceShareEnded { .. } => "instance-share-ended",
             Self::ClusterCreated { .. } => "cluster-created",
             Self::ClusterTagged { .. } => "cluster-tagged",
             Self::ClusterScaled { .. } => "cluster-scaled",
@@ -718,6 +747,16 @@ impl Event {
             Self::InstanceConfigured { instance } => format!("changed the settings of the instance {instance}"),
             Self::InstanceExtended { instance, by } => format!("kept the instance {instance} running for {by}"),
             Self::InstanceDeleted { instance } => format!("deleted the instance {instance}"),
+            Self::InstanceShared { instance, app, level, until } => {
+                let end = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
+                format!("shared {app} of the instance {instance} with {whom} to {}{end}", level.key())
+            }
+            Self::InstanceUnshared { instance, app } => {
+                format!("took back the share of {app} of the instance {instance} with {whom}")
+            }
+            Self::InstanceShareEnded { instance, app } => {
+                format!("ended the share of {app} of the instance {instance} with {whom}: its time was over")
+            }
             Self::ClusterCreated { cluster, size, min, max } => {
                 format!("created the cluster {cluster} with {min} to {max} nodes of size {size}")
             }
@@ -842,6 +881,9 @@ impl Event {
             | Self::AppAdded { .. }
             | Self::AppChanged { .. }
             | Self::AppRemoved { .. }
+            | Self::InstanceShared { .. }
+            | Self::InstanceUnshared { .. }
+            | Self::InstanceShareEnded { .. }
             | Self::InstanceDeleted { .. } => &[Topic::Instances, Topic::History],
             Self::ClusterCreated { .. }
             | Self::ClusterScaled { .. }

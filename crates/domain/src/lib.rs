@@ -22,11 +22,13 @@ pub mod reason;
 pub mod rules;
 pub mod schedule;
 pub mod session;
+pub mod sharing;
 pub mod ssh;
 pub mod text;
 pub mod throttle;
 pub mod time;
 pub mod token;
+pub mod workload;
 #[cfg(feature = "zones")]
 pub mod world;
 #[cfg(feature = "zones")]

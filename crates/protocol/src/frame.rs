@@ -122,6 +122,7 @@ pub fn decode_to_server(text: &str) -> Result<ToServer, DecodeError> {
             at_most("the signals", activity.signals.len(), MAX_NAME)?;
             at_most("the processes", activity.processes.len(), MAX_NAME)?;
         }
+        ToServer::Identify { person } => at_most("an account's id", person.as_str().len(), MAX_NAME)?,
         ToServer::Unreachable { ticket, why } => {
             at_most("a ticket", ticket.len(), MAX_NAME)?;
             at_most("a text", why.len(), MAX_TEXT)?;
@@ -144,6 +145,10 @@ pub fn decode_to_agent(text: &str) -> Result<ToAgent, DecodeError> {
             }
         }
         ToAgent::Apps(custom) => at_most("the applications", custom.apps.len(), MAX_NAME)?,
+        ToAgent::Identity(identity) => {
+            at_most("a token", identity.token.len(), MAX_TEXT)?;
+            at_most("an address", identity.url.len(), MAX_TEXT)?;
+        }
         _ => {}
     }
     Ok(message)

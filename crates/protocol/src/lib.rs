@@ -25,7 +25,7 @@ pub use instance::{
     Activity, App, AppState, AppStatus, AppsStatus, CustomApps, Process, RunScripts, Script, SetUp, Signal, Target,
 };
 pub use message::{
-    Auth, Event, Hello, JobEnvironment, Numbered, Peer, Person, Run, Start, Task, TaskFile, ToAgent, ToServer,
+    Auth, Event, Hello, Identity, JobEnvironment, Numbered, Peer, Person, Run, Start, Task, TaskFile, ToAgent, ToServer,
 };
 pub use node::{Facts, Gpu, Limits, PartSample, Sample};
 

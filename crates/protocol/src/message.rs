@@ -179,6 +179,12 @@ pub enum ToServer {
     Apps(Box<AppsStatus>),
     /// What was going on in an instance.
     Activity(Box<Activity>),
+    /// It wants the next token of somebody whose things run here. Answered with [`ToAgent::Identity`] or
+    /// [`ToAgent::NoIdentity`]. Only said where the same server has given one: others would not understand it.
+    Identify {
+        /// Whose.
+        person: UserId,
+    },
     /// A stream that was asked for cannot be had.
     Unreachable {
         /// Which.
@@ -273,6 +279,33 @@ pub enum ToAgent {
         /// Which.
         name: String,
     },
+    /// A token with which what somebody runs here acts in their name. Only for agents that say that they take them.
+    Identity(Box<Identity>),
+    /// There is none for them, or none any more.
+    NoIdentity {
+        /// Whose.
+        person: UserId,
+    },
+}
+
+/// A token of somebody whose things run on a node.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Whose.
+    pub person: Person,
+    /// The token.
+    pub token: String,
+    /// Where it counts: the address of the server.
+    pub url: String,
+    /// After so many seconds the next one is to be asked for.
+    pub renew_seconds: u64,
+}
+
+impl std::fmt::Debug for Identity {
+    /// Without the token.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Identity").field("person", &self.person.id).field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 /// A part of a job to be started.

@@ -56,7 +56,8 @@ fn to_server() -> impl Strategy<Value = ToServer> {
     });
     let sample = any::<u64>().prop_map(|over| ToServer::Sample(Box::new(Sample { over, ..Sample::default() })));
     let fetch = ("[a-f0-9]{64}", any::<u64>()).prop_map(|(blob, offset)| ToServer::Fetch { blob, offset });
-    prop_oneof![hello, events, sample, fetch, ".{0,50}".prop_map(|why| ToServer::Leaving { why: why.into() })]
+    let identify = "[a-z0-9-]{1,40}".prop_map(|person| ToServer::Identify { person: UserId::new(person) });
+    prop_oneof![hello, events, sample, fetch, identify, ".{0,50}".prop_map(|why| ToServer::Leaving { why: why.into() })]
 }
 
 fn start() -> impl Strategy<Value = ToAgent> {

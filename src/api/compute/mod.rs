@@ -12,6 +12,7 @@ mod quote;
 pub mod schedules;
 #[cfg(feature = "ssr")]
 mod serverless;
+pub mod sharing;
 pub mod sizes;
 #[cfg(feature = "ssr")]
 pub(crate) mod typed;

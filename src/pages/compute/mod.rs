@@ -17,6 +17,7 @@ pub mod price;
 mod queue;
 mod serverless;
 mod settings;
+mod shared_with_me;
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::size::Tier;

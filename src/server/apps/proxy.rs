@@ -12,6 +12,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
+use super::access::Access;
 use super::activity::is_activity;
 use super::doors::Door;
 use super::host::Place;
@@ -34,7 +35,8 @@ pub async fn pass_on(state: &AppState, door: &Arc<Door>, place: &Place, mut requ
     let upgrade = wanted_upgrade(&request);
     let browser = upgrade.as_ref().and_then(|_| request.extensions_mut().remove::<OnUpgrade>());
     if is_activity(&place.app, request.method(), request.uri().path()) {
-        state.fleet().board().app_used(door.instance);
+        let visitor = (door.access != Access::Own).then_some(door.name.as_str());
+        state.fleet().board().app_used(door.instance, visitor);
         state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
     }
     let Some(request) = fit(state, request, upgrade.as_ref(), place.app == VSCODE) else {

@@ -28,14 +28,17 @@ mod quota;
 mod schedules;
 pub mod secret;
 mod shares;
+mod sharing;
 mod sizes;
 mod ssh;
 mod view;
 mod what_if;
+mod workload;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use atelier_domain::compute::JobId;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{Method, StatusCode, header};
@@ -45,6 +48,7 @@ use axum::routing::{MethodRouter, get, post};
 use futures::FutureExt as _;
 
 pub use cache::TokenCache;
+pub use workload::Workloads;
 
 use self::cache::NotLetIn;
 use self::problem::{Answered, Refusal};
@@ -105,6 +109,9 @@ fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
         ("/v1/instances/{name}/ssh", get(ssh::show).put(ssh::switch)),
         ("/v1/ssh-keys", get(ssh::keys).post(ssh::add_key)),
         ("/v1/ssh-keys/{id}", axum::routing::delete(ssh::remove_key)),
+        ("/v1/instances/{name}/shares", get(sharing::list).put(sharing::put)),
+        ("/v1/instances/{name}/shares/{app}/{person}", axum::routing::delete(sharing::revoke)),
+        ("/v1/shared", get(sharing::with_me)),
         ("/v1/budgets", get(budgets::list).put(budgets::put)),
         ("/v1/quota", get(quota::list).put(quota::put)),
         ("/v1/shares", get(shares::list).put(shares::put)),
@@ -148,7 +155,8 @@ pub fn build(state: &AppState) -> Router<AppState> {
 async fn guard(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
     let given = bearer(&request);
-    let response = match enter(&state, given, &id).await {
+    let job = request.headers().get(workload::JOB).and_then(|said| JobId::parse(said.to_str().ok()?));
+    let response = match enter(&state, given, job, &id).await {
         Ok(actor) => {
             request.extensions_mut().insert(actor);
             match AssertUnwindSafe(next.run(request)).catch_unwind().await {
@@ -186,13 +194,28 @@ fn broken(id: &str) -> Refusal {
     crate::error::AppError::Internal { request: id.to_owned() }.into()
 }
 
-async fn enter(state: &AppState, given: Option<String>, id: &str) -> Answered<Arc<Actor>> {
+async fn enter(state: &AppState, given: Option<String>, job: Option<JobId>, id: &str) -> Answered<Arc<Actor>> {
     let refused = |code: &str, detail: String| Refusal::new(StatusCode::UNAUTHORIZED, code, detail);
     let Some(given) = given else {
         let detail =
             "Send a personal token with the header Authorization: Bearer atl_…; you make one on your profile page.";
         return Err(refused("token.missing", detail.into()));
     };
+    if workload::is_one(&given) {
+        return match state.workloads().enter(state, &given, job).await {
+            Ok(Ok(actor)) => Ok(actor),
+            Ok(Err(workload::NotLetIn::Strange)) => Err(refused(
+                "workload.unknown",
+                "This server has not made such a token of an instance or a job.".into(),
+            )),
+            Ok(Err(workload::NotLetIn::Judged(why))) => Err(refused(why.code(), why.to_string())),
+            Ok(Err(workload::NotLetIn::TemporaryPassword)) => Err(temporary_password()),
+            Err(error) => {
+                tracing::error!(%error, "who acts through an instance or a job could not be looked up");
+                Err(broken(id))
+            }
+        };
+    }
     match state.tokens().enter(state, &given).await {
         Ok(Ok(actor)) => Ok(actor),
         Ok(Err(NotLetIn::Unknown)) => {
@@ -203,15 +226,17 @@ async fn enter(state: &AppState, given: Option<String>, id: &str) -> Answered<Ar
             "token.expired",
             format!("The token “{name}” has expired. Make a new one on your profile page."),
         )),
-        Ok(Err(NotLetIn::TemporaryPassword)) => {
-            let detail = "Your password is a temporary one. Sign in and choose your own first; then your tokens work.";
-            Err(Refusal::new(StatusCode::FORBIDDEN, "account.temporary-password", detail))
-        }
+        Ok(Err(NotLetIn::TemporaryPassword)) => Err(temporary_password()),
         Err(error) => {
             tracing::error!(%error, "a token could not be looked up");
             Err(broken(id))
         }
     }
+}
+
+fn temporary_password() -> Refusal {
+    let detail = "Your password is a temporary one. Sign in and choose your own first; then your tokens work.";
+    Refusal::new(StatusCode::FORBIDDEN, "account.temporary-password", detail)
 }
 
 /// The secret of `Authorization: Bearer …`.

@@ -8,7 +8,9 @@ mod open;
 mod own_apps;
 mod page;
 mod rights;
+mod sharing;
 mod ssh;
+mod workload;
 
 use atelier_domain::access::Role;
 use atelier_domain::compute::instance::{Instance, InstanceState};

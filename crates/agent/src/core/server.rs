@@ -85,6 +85,11 @@ impl Agent {
             | ToAgent::TellActivity
             | ToAgent::Apps(_)
             | ToAgent::RestartApp { .. } => self.on_instance(message),
+            ToAgent::Identity(told) => {
+                let link = self.link.as_ref().map_or(0, |link| link.number);
+                self.identities.keep(&self.config, &self.isolation, *told, link);
+            }
+            ToAgent::NoIdentity { person } => self.identities.drop_one(&person),
             ToAgent::Quit { grace } => self.quit(clock::duration(grace), "the server said so"),
         }
     }

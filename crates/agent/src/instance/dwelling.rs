@@ -8,6 +8,7 @@ use super::folders::Folders;
 use crate::config::AgentConfig;
 use crate::environment::PATH;
 use crate::facts::Isolation;
+use crate::identity::{self, Place};
 
 /// Where the sockets of applications are in a private view.
 const APPS: &str = "/run/atelier/apps";
@@ -124,7 +125,8 @@ impl Plan<'_> {
         if let Some(base) = &set_up.base {
             path = format!("{path}:{}/bin", base.display());
         }
-        let path = format!("{path}:{PATH}");
+        let place = Place::of(self.config, self.isolation, &set_up.person.id);
+        let path = if is_scratch { format!("{path}:{PATH}") } else { format!("{path}:{PATH}:{}", place.tools()) };
         let mut all = vec![
             ("PATH".to_owned(), path.clone()),
             // Login shells forget the other one.
@@ -156,6 +158,11 @@ impl Plan<'_> {
             ["TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"].iter().any(|word| name.contains(word))
         };
         all.extend(set_up.environment.iter().filter(|(name, _)| !is_scratch || !is_secret(name)).cloned());
+        if let Some((_, url)) =
+            set_up.environment.iter().find(|(name, _)| name == "ATELIER_URL").filter(|_| !is_scratch)
+        {
+            all.extend(identity::variables(url, &place));
+        }
         all
     }
 

@@ -49,7 +49,7 @@ fn open(remote: Remote, files: Vec<OwnedFd>) -> Result<(Pid, Option<OwnedFd>), S
         What::Sftp => vec![own()?, "launcher".to_owned(), "sftp".to_owned()],
     };
     if screen.is_some() {
-        let process = Process { folder, program: Program::Argv(arguments), environment, memory };
+        let process = Process { folder, program: Program::Argv(arguments), environment, memory, bridge: None };
         return terminal::open(process, screen).map(|(pid, near)| (pid, Some(near)));
     }
     let mut files = files.into_iter();

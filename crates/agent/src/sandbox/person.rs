@@ -21,6 +21,8 @@ pub struct PersonFolders {
     pub temporary: PathBuf,
     /// The user database that programs in the sandbox see.
     pub users: PathBuf,
+    /// Where their token is; nothing where nobody's name is to be used.
+    pub identity: Option<PathBuf>,
     /// What else a sandbox of theirs has: that of an instance.
     pub dwelling: Option<Dwelling>,
 }
@@ -47,6 +49,7 @@ pub fn prepare(
         jobs: dwelling.and_then(|dwelling| dwelling.jobs.clone()).unwrap_or_else(|| config.jobs.join(name)),
         temporary: temporary.join(sandbox.to_string()),
         users: temporary.join(format!("{sandbox}.passwd")),
+        identity: None,
         dwelling: dwelling.cloned(),
     };
     let cannot = |path: &Path, error: io::Error| format!("the folder {} cannot be made: {error}", path.display());

@@ -71,6 +71,8 @@ struct Inner {
     typed: HashSet<InstanceId>,
     /// Who is in by SSH, and what went through since then.
     ssh: HashMap<InstanceId, Ssh>,
+    /// Who used an instance last, by kind of activity, where that was not its owner.
+    visitors: HashMap<(InstanceId, Source), String>,
 }
 
 /// See [`Inner::ssh`].
@@ -79,6 +81,17 @@ struct Ssh {
     open: u64,
     received: u64,
     sent: u64,
+}
+
+impl Inner {
+    fn note_visitor(&mut self, instance: InstanceId, source: Source, visitor: Option<&str>) {
+        let key = (instance, source);
+        match visitor {
+            Some(name) if self.visitors.get(&key).is_some_and(|known| known == name) => {}
+            Some(name) => drop(self.visitors.insert(key, name.to_owned())),
+            None => drop(self.visitors.remove(&key)),
+        }
+    }
 }
 
 /// The board.
@@ -149,9 +162,21 @@ impl Board {
         self.lock().agents.get(&node).map(|entry| entry.activities)
     }
 
-    /// Somebody has done something in an application of an instance, other than look.
-    pub fn app_used(&self, instance: InstanceId) {
-        self.lock().used.insert(instance);
+    /// Somebody has done something in an application of an instance, other than look: its owner, or a visitor of that name.
+    pub fn app_used(&self, instance: InstanceId, visitor: Option<&str>) {
+        let mut inner = self.lock();
+        inner.used.insert(instance);
+        inner.note_visitor(instance, Source::App, visitor);
+    }
+
+    /// Somebody has typed into a terminal; that it was typed is seen by the agent.
+    pub fn terminal_used(&self, instance: InstanceId, visitor: Option<&str>) {
+        self.lock().note_visitor(instance, Source::Terminal, visitor);
+    }
+
+    /// Who did it last, where that was not the owner.
+    pub fn visitor(&self, instance: InstanceId, source: Source) -> Option<String> {
+        self.lock().visitors.get(&(instance, source)).cloned()
     }
 
     /// Somebody has typed in an editor of an instance.

@@ -140,6 +140,7 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
                 },
             };
             let start = Start { part, rank, peers, shape, timeout, grace, array, person, task, environment };
+            fleet.introduce(part.node, &start.person).await;
             fleet.logs().begin(part.into());
             fleet.say(part.node, ToAgent::Start(Box::new(start)));
         }
@@ -184,7 +185,7 @@ fn host_of(fleet: &Fleet, node: atelier_domain::compute::NodeId) -> String {
 }
 
 /// As whom somebody runs.
-async fn person(fleet: &Fleet, id: atelier_domain::UserId) -> Option<Person> {
+pub(super) async fn person(fleet: &Fleet, id: atelier_domain::UserId) -> Option<Person> {
     let LocalUser { uid, handle } = local_user(fleet, &id).await?;
     let uid = fleet.inner.has_own_users.then_some(uid);
     Some(Person { id, handle, uid })

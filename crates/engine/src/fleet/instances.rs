@@ -88,7 +88,10 @@ pub(super) async fn set_up(fleet: Fleet, person: Person, wanted: Wanted) {
         ("ATELIER_INSTANCE", wanted.name.as_str()),
         ("ATELIER_WORKSPACE", workspace.as_str()),
     ];
-    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    // What says where its token counts, if it gets one.
+    let url = if fleet.introduce(wanted.node, &person).await { fleet.identity_url(wanted.node) } else { None };
+    let environment = environment.chain(url.map(|url| ("ATELIER_URL".to_owned(), url))).collect();
     let message = SetUp {
         instance: wanted.instance,
         generation: wanted.generation,

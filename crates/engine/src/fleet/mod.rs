@@ -11,6 +11,7 @@ mod dispatch;
 mod folders;
 mod hello;
 mod homes;
+mod identity;
 mod instances;
 mod logs;
 mod rights;
@@ -26,6 +27,7 @@ pub use board::{AgentView, Board};
 pub use collect::{CollectError, Collected, Collector, UPLOADS_KEPT};
 pub use folders::Folders;
 pub use homes::KEPT as HOMES_KEPT;
+pub use identity::{Signer, held};
 pub use instances::{JUPYTER, TERMINAL, VSCODE};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
@@ -73,6 +75,7 @@ struct Inner {
     streams: streams::Streams,
     environments: OnceLock<crate::environments::Environments>,
     editors: OnceLock<crate::environments::editor::Editors>,
+    signer: OnceLock<Signer>,
     /// Whether people get users of their own on the machine.
     has_own_users: bool,
 }
@@ -85,6 +88,8 @@ struct Connection {
     messages: mpsc::UnboundedSender<ToAgent>,
     /// The version of the protocol that it speaks.
     protocol: u32,
+    /// Whose tokens it has been told; nothing if it takes none.
+    knows: Option<identity::Knows>,
 }
 
 impl std::fmt::Debug for Fleet {
@@ -118,6 +123,7 @@ impl Fleet {
             streams: streams::Streams::default(),
             environments: OnceLock::new(),
             editors: OnceLock::new(),
+            signer: OnceLock::new(),
             has_own_users,
         };
         Self { inner: Arc::new(inner) }

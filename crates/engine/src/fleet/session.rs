@@ -84,7 +84,8 @@ impl Fleet {
             // The same agent again: it goes on where it was heard last.
             let heard = connections.remove(&node).map_or_else(Arc::default, |before| before.heard);
             let (messages, protocol) = (messages.clone(), hello.protocol);
-            connections.insert(node, Connection { number, heard: Arc::clone(&heard), messages, protocol });
+            let knows = hello.facts.takes_tokens.then(Arc::default);
+            connections.insert(node, Connection { number, heard: Arc::clone(&heard), messages, protocol, knows });
             heard
         };
         tracing::info!(%node, version = hello.facts.version, "an agent has called");
@@ -163,6 +164,7 @@ impl Session<'_> {
             return "the agent went away";
         }
         self.end_strays(&hello.parts).await;
+        self.fleet.introduce_all(self.node).await;
         let up = [Report::NodeUp(self.node)];
         if engine.report_all(&up).await.is_err() {
             return "the engine has ended";
@@ -214,6 +216,7 @@ impl Session<'_> {
                             }
                             Ok(ToServer::Apps(status)) => self.fleet.board().apps(self.node, *status),
                             Ok(ToServer::Activity(activity)) => self.activity(&engine, *activity).await,
+                            Ok(ToServer::Identify { person }) => self.fleet.identify(self.node, person).await,
                             Ok(ToServer::Unreachable { ticket, why }) => {
                                 self.fleet.stream_failed(self.node, &ticket, &why);
                             }

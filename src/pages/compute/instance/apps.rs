@@ -1,6 +1,5 @@
 //! The applications of an instance as cards: how each does, and the way into it.
 
-use atelier_domain::compute::verb::InstanceVerb;
 use leptos::prelude::*;
 
 use crate::api::compute::instances::{AppLook, AppView, InstanceDetail};
@@ -17,7 +16,7 @@ pub fn cards(visit: &Visit, detail: &InstanceDetail) -> AnyView {
 }
 
 fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
-    let is_allowed = visit.viewer.rights.check(right_for(InstanceVerb::Open), detail.whose).is_ok();
+    let is_allowed = detail.may_open(&visit.viewer.rights, &app.name);
     let state = match app.look {
         AppLook::Starting => Some("starting"),
         AppLook::Failed => Some("failed"),
@@ -34,7 +33,10 @@ fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
         return view! { <div>{ico}<b>{label}</b><small>{said}</small><Icon name="lock"/></div> }.into_any();
     }
     let href = paths::open_app(visit.slug(), &detail.row.name, &app.name, &app.page);
-    let said = app.said.clone();
+    let said = match detail.shared_level(&app.name) {
+        Some(level) => format!("Shared with you to {}", level.key()),
+        None => app.said.clone(),
+    };
     view! {
         <a href=href target="_blank" rel="noopener" data-state=state>
             {ico}<b>{label}</b><small>{said}</small><Icon name="external"/>

@@ -5,7 +5,7 @@ use atelier_domain::compute::verb::InstanceVerb;
 use atelier_domain::history::Topic;
 use leptos::prelude::*;
 
-use super::{apps, history, logs, monitoring, overview, own_apps, scripts, settings, stops};
+use super::{apps, history, logs, monitoring, overview, own_apps, scripts, settings, sharing, stops};
 use crate::api::caller::Caller;
 use crate::api::compute::instances::{BulkVerb, InstanceDetail, instance};
 use crate::api::compute::sizes;
@@ -28,6 +28,7 @@ const TABS: [(&str, &str); 7] = [
     ("logs", "Logs"),
     ("monitoring", "Monitoring"),
     ("history", "History"),
+    ("sharing", "Sharing"),
     ("settings", "Settings"),
 ];
 
@@ -63,6 +64,7 @@ enum Content {
     Monitoring(Box<Option<crate::api::compute::instances::Usage>>),
     History(Box<crate::api::compute::instances::Decided>),
     Settings(Box<settings::Content>),
+    Sharing(Box<crate::api::compute::sharing::SharingView>),
     Refused(Box<atelier_domain::access::Denied>),
 }
 
@@ -86,6 +88,11 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
         },
         "monitoring" => Content::Monitoring(Box::new(charts(caller, detail))),
         "history" => Content::History(Box::new(decisions(caller, detail, query.get("before"), history::PAGE).await?)),
+        "sharing" => match crate::api::compute::sharing::sharing(caller, &detail.row.name).await {
+            Ok(view) => Content::Sharing(Box::new(view)),
+            Err(AppError::Forbidden { denied, .. }) => Content::Refused(Box::new(denied)),
+            Err(other) => return Err(other),
+        },
         "settings" => {
             let (sizes, scripts) = (sizes(caller).await?, scripts::texts(caller, detail).await);
             Content::Settings(Box::new(settings::Content { sizes, scripts }))
@@ -141,6 +148,7 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
         Content::Monitoring(usage) => monitoring::tab(visit, detail, usage.as_ref().as_ref()),
         Content::History(decided) => history::tab(visit, query, &decided),
         Content::Settings(content) => settings::tab(visit, detail, *content),
+        Content::Sharing(view) => sharing::tab(visit, detail, *view),
         Content::Refused(_) => ().into_any(),
     };
     let title = match TABS.iter().find(|(key, _)| *key == tab) {
@@ -169,6 +177,8 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
 fn tabs(visit: &Visit, current: &str, detail: &InstanceDetail) -> AnyView {
     let tabs = TABS
         .into_iter()
+        // Only its owner shares an instance.
+        .filter(|(key, _)| *key != "sharing" || detail.whose == Whose::Own)
         .map(|(key, label)| Tab {
             href: paths::instance_tab(visit.slug(), &detail.row.name, key),
             label: label.to_owned(),

@@ -12,6 +12,7 @@ mod overview;
 mod own_apps;
 mod scripts;
 mod settings;
+mod sharing;
 mod ssh;
 mod stops;
 mod waterfall;

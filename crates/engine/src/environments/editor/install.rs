@@ -15,6 +15,7 @@ use super::super::guard::Guard;
 use super::super::process::{Cancel, Job, how};
 use super::super::recipe::Python;
 use super::super::seal::seal;
+use super::super::recipe::Kind;
 use super::super::shelf::{Lock, Shelf, remove};
 use super::super::status::{Built, LINES};
 use super::super::{FOR_PIP, Settings};
@@ -168,6 +169,9 @@ impl<'a> Work<'a> {
             built_in_ms: u64::try_from(built_in.as_millis()).unwrap_or(u64::MAX),
             built_at: clock::now(),
             size,
+            // Nobody looks for it among environments: its folder has another kind of name.
+            kind: Kind::default(),
+            has_kernel: false,
         };
         self.shelf.mark(&built).map_err(cannot)?;
         // It was for this alone, and is large.
