@@ -6,7 +6,6 @@ use crate::api::compute::instances::{AppLook, AppView, InstanceDetail};
 use crate::components::{Icon, Tone, Why};
 use crate::pages::frame::Visit;
 use crate::paths;
-use crate::studio::instance::right_for;
 
 /// The cards; under them what failed, with its last lines.
 pub fn cards(visit: &Visit, detail: &InstanceDetail) -> AnyView {

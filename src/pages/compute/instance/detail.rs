@@ -21,7 +21,7 @@ use crate::paths;
 use crate::studio::instance::right_for;
 
 /// The tabs, in order: the end of the address and the word.
-const TABS: [(&str, &str); 7] = [
+const TABS: [(&str, &str); 8] = [
     ("", "Overview"),
     ("apps", "Applications"),
     ("jobs", "Jobs"),
