@@ -96,7 +96,7 @@ async fn only_the_owner_switches_it_and_sees_how_to_connect() {
     }
     let owner = Api::owner(&studio.server).await;
     owner.get("/instances/desk/ssh").await.refuses(404, "not-found");
-    owner.put("/instances/desk/ssh", &json!({"on": false})).await.refuses(403, "forbidden");
+    owner.put("/instances/desk/ssh", &json!({"on": false})).await.refuses(403, "right.missing");
     studio.mara.put("/instances/nothing/ssh", &json!({"on": true})).await.refuses(404, "not-found");
     studio.mara.put("/instances/desk/ssh", &json!({"on": "yes"})).await.refuses(422, "invalid");
     let switched = studio.mara.put("/instances/desk/ssh", &json!({"on": false})).await.is(200);

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpgid, getpid, getsid, pidfd_open, wait};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, wait};
 
 use super::process::{limit, search_path};
 use super::terminal;
@@ -106,10 +106,8 @@ fn watch(socket: &OwnedFd, main: Pid) -> io::Result<WaitStatus> {
 /// Sends a signal to all that belongs to the session: its terminal's, or its group.
 fn signal(main: Pid, signal: Option<Signal>) {
     let Some(signal) = signal else { return };
-    let belongs = |pid: &u32| {
-        let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-        pid.is_some_and(|pid| getsid(Some(pid)) == Ok(main) || getpgid(Some(pid)) == Ok(main))
-    };
+    let main = main.as_raw_pid().cast_unsigned();
+    let belongs = |pid: &u32| processes::belongs_to(*pid).is_some_and(|of| of.contains(&main));
     let own = getpid().as_raw_pid().cast_unsigned();
     processes::descendants(own).into_iter().filter(belongs).for_each(|pid| processes::signal(pid, signal));
 }

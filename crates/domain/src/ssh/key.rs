@@ -170,7 +170,7 @@ fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 /// Base64 as keys have it: padded, and without anything left over.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
-    if text.len() % 4 != 0 || text.len() - digits.len() > 2 {
+    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
         return None;
     }
     let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);

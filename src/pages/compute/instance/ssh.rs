@@ -41,7 +41,7 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
                     <Def term="The server’s key"><code class="wrap">{fingerprint}</code></Def>
                 </DefList>
                 <CodeBlock text=command label="Terminal"/>
-                <details>
+                <details class="more">
                     <summary>"For VS Code and other editors"</summary>
                     <p class="help">"Put this into ~/.ssh/config. Then the instance has its name there: in Remote-SSH, in scp and sftp."</p>
                     <CodeBlock text=snippet label="~/.ssh/config"/>
