@@ -195,7 +195,7 @@ async fn begin(
         folder: inside.home.clone(),
         program: Program::Argv(app.argv.iter().map(fill).collect()),
         environment,
-        memory: hired.limit(&standing.config),
+        memory: hired.limit(&standing.config).filter(|_| !app.reserves_much),
         bridge: app.port.map(|port| Bridge { socket: socket.clone(), port }),
     };
     let (read, write) = pipe()?;
