@@ -14,8 +14,8 @@ test('an application on a port opens at its own address, and goes when it is rem
   await visit(`${desk}/apps`);
   await page.getByLabel('Name', { exact: true }).fill('pages');
   await page.getByLabel('Name for people').fill('My pages');
-  await page.getByLabel('Command').fill('python3 -m http.server {port} --bind 127.0.0.1 --directory {home}');
-  await page.getByLabel('Port', { exact: true }).fill('8123');
+  await page.getByRole('textbox', { name: 'Command' }).fill('python3 -m http.server {port} --bind 127.0.0.1 --directory {home}');
+  await page.locator('#f-port').fill('8123');
   await page.getByRole('button', { name: 'Add application' }).click();
   const row = page.getByRole('table', { name: 'Applications' }).getByRole('row', { name: /My pages/ });
   await expect(row).toContainText('Ready after', { timeout: 30_000 });
@@ -37,7 +37,7 @@ test('an application on a port opens at its own address, and goes when it is rem
 
   // A program that ends says what it printed, and a change mends it.
   await visit(`${desk}/apps?edit=pages`);
-  await page.getByLabel('Command').fill('python3 -c "raise SystemExit(\'no such thing\')"');
+  await page.getByRole('textbox', { name: 'Command' }).fill('python3 -c "raise SystemExit(\'no such thing\')"');
   await page.getByRole('button', { name: 'Save application' }).click();
   await expect(page.getByText('no such thing').first()).toBeVisible({ timeout: 30_000 });
   await row.getByRole('button', { name: 'Remove My pages' }).click();

@@ -32,22 +32,22 @@ test('an application is added from a preset, corrected, changed and removed', as
   await expect(list.getByRole('row', { name: /JupyterLab/ })).toBeVisible();
   await page.getByRole('navigation', { name: 'Presets' }).getByRole('link', { name: 'TensorBoard' }).click();
   await ready();
-  await expect(page.getByLabel('Command')).toHaveValue(/^tensorboard --logdir/);
+  await expect(page.getByRole('textbox', { name: 'Command' })).toHaveValue(/^tensorboard --logdir/);
   await expect(page.getByText('pip install tensorboard').first()).toBeVisible();
   await expectAccessible();
 
   // What is wrong stands beside its field, and what was typed is still there.
   await page.getByLabel('Name', { exact: true }).fill('jupyter');
-  await page.getByLabel('Port', { exact: true }).fill('80');
+  await page.locator('#f-port').fill('80');
   await page.getByRole('button', { name: 'Add application' }).click();
   await ready();
   await expect(page.getByLabel('Name', { exact: true })).toHaveAccessibleDescription(/a name that Atelier uses itself/);
-  await expect(page.getByLabel('Port', { exact: true })).toHaveAccessibleDescription(/from 1025 to 65534; this is 80/);
-  await expect(page.getByLabel('Command')).toHaveValue(/^tensorboard --logdir/);
+  await expect(page.locator('#f-port')).toHaveAccessibleDescription(/from 1025 to 65534; this is 80/);
+  await expect(page.getByRole('textbox', { name: 'Command' })).toHaveValue(/^tensorboard --logdir/);
   await expectAccessible();
 
   await page.getByLabel('Name', { exact: true }).fill('charts');
-  await page.getByLabel('Port', { exact: true }).fill('6006');
+  await page.locator('#f-port').fill('6006');
   await page.getByRole('button', { name: 'Add application' }).click();
   await ready();
   const row = list.getByRole('row', { name: /TensorBoard/ });

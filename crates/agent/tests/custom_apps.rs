@@ -233,7 +233,7 @@ async fn one_that_crashes_is_started_again_and_a_missing_program_says_what_helps
     server.set_up(&set_up).await;
     let failed = server.app_called("missing", AppState::Failed).await;
     let words = failed.last_lines.join("\n");
-    assert!(words.contains("“no-such-board” was not found") && words.ends_with(remedy), "{words}");
+    assert!(words.starts_with(remedy) && words.contains("“no-such-board” was not found"), "{words}");
     // What people add does not keep their instance from being healthy.
     let is_healthy = |event: &atelier_protocol::Event| matches!(event, atelier_protocol::Event::Healthy { .. });
     server.until("it to be healthy", |server| server.events.iter().any(is_healthy).then_some(())).await;

@@ -73,6 +73,9 @@ pub struct App {
     /// Whether it is started only when somebody opens it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_on_demand: bool,
+    /// Whether it reserves far more addresses than it uses memory, so that a limit of those, where there is no better one, would end it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reserves_much: bool,
     /// Whether somebody added it to their instance, so that [`CustomApps`] replaces it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_custom: bool,

@@ -93,7 +93,8 @@ async fn keep(standing: &Arc<Standing>, kept: &Kept, ears: &mut Ears) {
             End::Refused(why) => {
                 log.note(&why);
                 ends.extend([clock::now(); ENDS]);
-                vec![why]
+                // What helps stands first: the rest may be long.
+                [app.remedy.clone(), why].into_iter().filter(|line| !line.is_empty()).collect()
             }
             End::Ended(words) => {
                 let mut last = log.last_lines(LINES);
@@ -161,8 +162,7 @@ async fn run(standing: &Arc<Standing>, rooms: &Rooms, kept: &Kept, ears: &mut Ea
     // Nothing of it is left, so this ends too.
     drop(tokio::time::timeout(Duration::from_secs(2), output).await);
     match outcome {
-        Outcome::Refused(why) if app.remedy.is_empty() => End::Refused(format!("It cannot be started: {why}.")),
-        Outcome::Refused(why) => End::Refused(format!("It cannot be started: {why}. {}", app.remedy)),
+        Outcome::Refused(why) => End::Refused(format!("It cannot be started: {why}.")),
         Outcome::Code(code) => End::Ended(format!("It ended with code {code} after {} s.", began.elapsed().as_secs())),
     }
 }
@@ -195,7 +195,7 @@ async fn begin(
         folder: inside.home.clone(),
         program: Program::Argv(app.argv.iter().map(fill).collect()),
         environment,
-        memory: hired.limit(&standing.config),
+        memory: hired.limit(&standing.config).filter(|_| !app.reserves_much),
         bridge: app.port.map(|port| Bridge { socket: socket.clone(), port }),
     };
     let (read, write) = pipe()?;

@@ -160,6 +160,7 @@ fn vscode((node, entry): (PathBuf, PathBuf)) -> App {
         argv: programs.into_iter().chain(words.map(str::to_owned)).collect(),
         health: "/healthz".to_owned(),
         is_on_demand: true,
+        reserves_much: true,
         ..App::default()
     }
 }

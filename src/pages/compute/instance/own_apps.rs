@@ -4,7 +4,6 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::app::{AppDraft, CustomApp, MAX_APPS, MAX_LABEL, Network, Preset};
 use leptos::prelude::*;
 
-use super::apps::failure;
 use crate::api::compute::instances::{AppLook, AppView, InstanceDetail};
 use crate::components::{
     Card, Choice, ChoiceKind, ChoiceList, Field, Icon, LinkButton, Look, PostForm, Query, SubmitButton, TableWrap,
@@ -23,8 +22,6 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
     let denied = visit.viewer.rights.check(Action::InstanceConnect, detail.whose).err();
     let is_owner = denied.is_none() && detail.whose == Whose::Own;
     let rows: Vec<_> = detail.apps.iter().map(|app| row(visit, detail, app, is_owner)).collect();
-    let failed: Vec<_> =
-        detail.apps.iter().filter(|app| !app.last_lines.is_empty() && detail.sees_inside).map(failure).collect();
     let exposed = exposed(detail);
     let form = if is_owner {
         form(visit, query, detail)
@@ -38,7 +35,7 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
     let every = detail.apps.iter().any(|app| app.look == AppLook::Starting).then_some("2");
     view! {
         <div class="stack">
-            <div class="stack" data-live="apps" data-every=every>
+            <div class="stack" data-live="own-apps" data-every=every>
                 {exposed}
                 <TableWrap scrolls="Applications">
                     <table class="table">
@@ -54,7 +51,6 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
                         <tbody>{rows}</tbody>
                     </table>
                 </TableWrap>
-                {failed}
             </div>
             {form}
         </div>
@@ -197,7 +193,8 @@ fn presets(visit: &Visit, detail: &InstanceDetail, chosen: Preset) -> AnyView {
             let tab = paths::instance_tab(visit.slug(), &detail.row.name, "apps");
             let href = format!("{tab}?preset={}#app", preset.key());
             let current = (preset == chosen).then_some("true");
-            view! { <a class="btn sm" href=href aria-current=current>{preset.label()}</a> }
+            let class = if preset == chosen { "btn sm primary" } else { "btn sm" };
+            view! { <a class=class href=href aria-current=current>{preset.label()}</a> }
         })
         .collect();
     let help = match chosen.package() {
