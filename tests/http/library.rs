@@ -139,7 +139,7 @@ async fn programs_have_all_of_it_and_jobs_wait_for_what_is_not_built() {
     let job = api.get("/jobs/job-1").await.is(200);
     assert_eq!(job.json["python_environment"], "churn:2");
     assert_eq!(job.json["reason"]["code"], "environment-coming", "{}", job.text);
-    owner.get("/w/perception/jobs/job-1").await.shows("It waits for its environment churn:2").shows("built before it");
+    owner.get("/w/perception/jobs/job-1").await.shows("It waits for its environment churn:2");
     owner.get("/w/perception/jobs/new?clone=job-1").await.shows("churn:2");
     for (wanted, part) in [("nope", "no environment “nope”"), ("churn:9", "no version 9"), ("churn:x", "no version")]
     {

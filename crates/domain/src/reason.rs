@@ -191,8 +191,6 @@ reasons! {
     EnvironmentComing {
         /// Which.
         environment: String,
-        /// How long it has waited.
-        waiting: Span,
     } = Wait, "environment-coming";
     /// Other jobs must have ended before.
     WaitsForJobs {
@@ -949,9 +947,9 @@ impl Reason {
             Self::OwnLimit { shortage } => format!("Others may pass: {}.", shortage.sentence()),
             Self::OnHold { by, why } if why.is_empty() => format!("Held back by {by}."),
             Self::OnHold { by, why } => format!("Held back by {by}: {why}."),
-            Self::EnvironmentComing { environment, waiting } => format!(
-                "It waits for its environment {environment}, which has to be built before a node is used, since {waiting}."
-            ),
+            Self::EnvironmentComing { environment } => {
+                format!("It waits for its environment {environment}, which has to be built before a node is used.")
+            }
             Self::WaitsForJobs { jobs, count, needs_success } => {
                 let mut names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
                 let more = count.saturating_sub(jobs.len() as u64);

@@ -88,7 +88,7 @@ fn waits() -> Vec<Reason> {
         Reason::OwnLimit { shortage: running_shortage(Resource::RunningCores, 2_000, 15_500, 16_000) },
         Reason::OnHold { by: "Mara Lindqvist".into(), why: "the data set is being mended".into() },
         Reason::OnHold { by: "Mara Lindqvist".into(), why: String::new() },
-        Reason::EnvironmentComing { environment: "churn:3".into(), waiting: Span::seconds(40) },
+        Reason::EnvironmentComing { environment: "churn:3".into() },
         Reason::WaitsForJobs { jobs: vec![JobId(41)], count: 1, needs_success: true },
         Reason::WaitsForJobs { jobs: (41..46).map(JobId).collect(), count: 7, needs_success: false },
         Reason::ClusterPaused { cluster: "train-pool".into(), by: "Mara Lindqvist".into() },

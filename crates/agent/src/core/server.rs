@@ -145,7 +145,9 @@ impl Agent {
         }
         self.life.undrain();
         // A node that was made before there were environments does not show them to anybody.
-        let misses = start.environment.as_ref().filter(|wanted| !self.shows(&wanted.path)).map(|it| it.name.clone());
+        let is_alone = start.task.is_alone;
+        let misses = start.environment.as_ref().filter(|wanted| !self.shows(&wanted.path, is_alone));
+        let misses = misses.map(|wanted| wanted.name.clone());
         let spool = self.config.folder.join("spool").join(format!("{}.{}", part.job.0, part.attempt));
         let shape = start.shape;
         self.parts.insert(part, Held::new(start, Log::new(spool)));
@@ -163,11 +165,14 @@ impl Agent {
         }
     }
 
-    /// Whether an environment is there for those who run here.
-    fn shows(&self, environment: &std::path::Path) -> bool {
+    /// Whether an environment is there for those who run here. Who is alone has temporary files of their own, which hide what
+    /// lies in the place of the machine's.
+    fn shows(&self, environment: &std::path::Path, is_alone: bool) -> bool {
         let is_in = |folder: &std::path::PathBuf| environment.starts_with(folder);
         let has_view = matches!(self.isolation, crate::facts::Isolation::View(_));
-        environment.join("bin/python").exists() && (!has_view || self.config.environments.as_ref().is_some_and(is_in))
+        let is_hidden = has_view && is_alone && environment.starts_with("/tmp");
+        let is_bound = !has_view || self.config.environments.as_ref().is_some_and(is_in);
+        environment.join("bin/python").exists() && is_bound && !is_hidden
     }
 
     /// A part that still waits for room goes back, and never begins here.

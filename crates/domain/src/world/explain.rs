@@ -14,7 +14,6 @@ use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::rules::{aim, slots};
-use crate::time::Span;
 
 impl World {
     /// The instance or cluster of that name.
@@ -73,8 +72,7 @@ impl World {
             }
             JobPhase::Queued { .. } if job.spec.awaited_environment().is_some() => {
                 let environment = job.spec.awaited_environment()?.to_string();
-                let waiting = Span::millis(u64::try_from(self.now.wall.0 - job.submitted.0).unwrap_or_default());
-                Some(Reason::EnvironmentComing { environment, waiting })
+                Some(Reason::EnvironmentComing { environment })
             }
             JobPhase::Queued { hold: Some(hold), .. } => {
                 let left = hold.until().since(now);

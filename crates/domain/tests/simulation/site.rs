@@ -598,6 +598,7 @@ impl Site {
             retry,
             tier: self.tier(),
             after: self.after(),
+            environment: None,
         }
     }
 
