@@ -12,6 +12,7 @@
 pub mod access;
 pub mod account;
 pub mod compute;
+pub mod files;
 pub mod history;
 pub mod id;
 pub mod name;
