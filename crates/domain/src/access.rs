@@ -107,6 +107,8 @@ pub enum Area {
     Clusters,
     /// Jobs and their queue.
     Jobs,
+    /// The files of the workspace.
+    Files,
     /// Limits and money.
     Money,
     /// The workspace itself, its people and its history.
@@ -115,7 +117,7 @@ pub enum Area {
 
 impl Area {
     /// Every area, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Instances, Self::Clusters, Self::Jobs, Self::Money, Self::Workspace];
+    pub const ALL: [Self; 6] = [Self::Instances, Self::Clusters, Self::Jobs, Self::Files, Self::Money, Self::Workspace];
 
     /// The heading for people.
     pub const fn label(self) -> &'static str {
@@ -123,6 +125,7 @@ impl Area {
             Self::Instances => "Instances",
             Self::Clusters => "Clusters and engines",
             Self::Jobs => "Jobs",
+            Self::Files => "Files",
             Self::Money => "Limits and money",
             Self::Workspace => "Workspace",
         }
@@ -202,6 +205,11 @@ actions! {
     JobCancel = Jobs, "job.cancel", "cancel jobs", "jobs/cancel/action",                                               [No Own No Any Any];
     /// Hold, release and move waiting jobs: one's own among one's own, or anybody's over all others.
     JobQueue = Jobs, "job.queue", "hold, release and move waiting jobs", "",                                           [No Own Any Any Any];
+
+    /// Look at shared folders and at what others have opened. What somebody has closed stays closed to everybody.
+    FileRead = Files, "file.read", "see files in shared and opened folders", "",                                        [Any Any Any Any Any];
+    /// The own folder and shared folders; never another's own folder.
+    FileWrite = Files, "file.write", "change files in the own folder and in shared folders", "",                        [No Own Own Own Own];
 
     /// The ledger.
     CostRead = Money, "cost.read", "see cost", "",                                                                     [Own Own Any Any Any];

@@ -405,6 +405,23 @@ pub enum Event {
     },
     /// The base environment of instances is built anew.
     EnvironmentRebuilt,
+    /// Something shared was moved to the trash.
+    FilesDeleted {
+        /// Where it was.
+        paths: Vec<String>,
+    },
+    /// Something shared has another name or place.
+    FileMoved {
+        /// Where it was.
+        from: String,
+        /// Where it is.
+        to: String,
+    },
+    /// It was set how much each person may keep in Files.
+    FilesLimitSet {
+        /// How much, for people; empty if there is no limit any more.
+        limit: String,
+    },
 }
 
 /// What a live page watches. An event belongs to one topic or more.
@@ -538,6 +555,9 @@ impl Event {
             Self::UnknownRemoved { .. } => "unknown-removed",
             Self::EnvironmentChanged { .. } => "environment-changed",
             Self::EnvironmentRebuilt => "environment-rebuilt",
+            Self::FilesDeleted { .. } => "files-deleted",
+            Self::FileMoved { .. } => "file-moved",
+            Self::FilesLimitSet { .. } => "files-limit-set",
         }
     }
 
@@ -658,6 +678,10 @@ impl Event {
                 format!("changed the base environment of instances: {}", said.join("; "))
             }
             Self::EnvironmentRebuilt => "had the base environment of instances built anew".into(),
+            Self::FilesDeleted { paths } => format!("moved {} to the trash", some_of(paths)),
+            Self::FileMoved { from, to } => format!("moved {from} to {to}"),
+            Self::FilesLimitSet { limit } if limit.is_empty() => "lifted the limit on people’s files".into(),
+            Self::FilesLimitSet { limit } => format!("limited everybody’s files to {limit}"),
         }
     }
 
@@ -703,6 +727,7 @@ impl Event {
             | Self::JobReleased { .. }
             | Self::JobMoved { .. }
             | Self::JobEvicted { .. } => &[Topic::Jobs, Topic::History],
+            Self::FilesDeleted { .. } | Self::FileMoved { .. } => &[Topic::History],
             Self::NodeEvicted { .. } | Self::QueuePolicySet { .. } => &[Topic::Clusters, Topic::History],
             Self::ScheduleAdded { .. }
             | Self::ScheduleChanged { .. }
@@ -720,6 +745,7 @@ impl Event {
             | Self::EngineResumed
             | Self::EnvironmentChanged { .. }
             | Self::EnvironmentRebuilt
+            | Self::FilesLimitSet { .. }
             | Self::UnknownRemoved { .. } => &[Topic::Engine, Topic::History],
         }
     }

@@ -138,6 +138,10 @@ fn every_reason_is_a_sentence() {
         Event::EnvironmentChanged { added: vec!["polars".into(), "numpy<3".into()], removed: vec!["numpy".into()] },
         Event::EnvironmentChanged { added: (1..9).map(|i| format!("p{i}")).collect(), removed: Vec::new() },
         Event::EnvironmentRebuilt,
+        Event::FilesDeleted { paths: vec!["data/old.csv".into(), "team".into()] },
+        Event::FileMoved { from: "data/a.csv".into(), to: "archive/a.csv".into() },
+        Event::FilesLimitSet { limit: "20.0 GiB".into() },
+        Event::FilesLimitSet { limit: String::new() },
     ] {
         writeln!(text, "{:<28}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");

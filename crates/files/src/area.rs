@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use atelier_domain::files::{FilePath, STAGING, USERS};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, ResolveFlags, fchmod, fchown, fstat, fstatvfs, mkdirat, openat, openat2, statat,
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, fchmod, fchown, fstat, fstatvfs, mkdirat, openat, openat2, renameat,
+    statat,
 };
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
@@ -52,6 +53,7 @@ impl Area {
         let area = Self { root, path: path.to_owned(), last_step: Mutex::default() };
         // Before anybody else can make something of these names.
         for (name, mode) in [(USERS, 0o755), (STAGING, 0o711)] {
+            step_aside(&area.root, name)?;
             make(&area.root, name, mode, None)?;
         }
         let staging = area.beneath(&area.root, STAGING, FOLDER)?;
@@ -157,6 +159,17 @@ impl Area {
 
 /// A folder as a place to start from; needs no right to read it.
 pub const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
+
+/// Moves what somebody else has put under a name of ours out of the way: whoever owns a folder decides what is in it.
+fn step_aside(root: &OwnedFd, name: &str) -> Result<()> {
+    let Ok(found) = statat(root, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
+    let entry = Entry::of(name.to_owned(), &found);
+    if entry.kind == Kind::Folder && entry.owner == rustix::process::geteuid().as_raw() {
+        return Ok(());
+    }
+    let aside = format!("{} (of user {}, {:08x})", name.trim_start_matches('.'), entry.owner, rand::random::<u32>());
+    Ok(renameat(root, name, root, aside)?)
+}
 
 /// Makes a folder if it is missing, and gives it to somebody. What is above it is ours, so nobody can put a link in the way.
 fn make(above: &OwnedFd, name: &str, mode: u32, uid: Option<u32>) -> Result<()> {

@@ -403,6 +403,24 @@ fn with_users_of_their_own_the_disk_decides() {
     assert!(matches!(area.look(&nobody, &path("Users")), Err(Error::Denied)), "nobody acts as root");
 }
 
+/// Before there were files anybody could make something of these names; whoever owns it must not decide what is in it.
+#[test]
+fn what_others_put_under_our_names_steps_aside() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let shared = folder.path().join("shared");
+    std::fs::create_dir_all(shared.join("Users/ines")).expect("makes");
+    std::os::unix::fs::chown(shared.join("Users"), Some(70_009), None).expect("gives");
+    symlink("/tmp", shared.join(".atelier")).expect("links");
+    let area = Area::open(&shared).expect("opens");
+    area.welcome(&who()).expect("makes");
+    assert_eq!(std::fs::metadata(shared.join("Users")).expect("is there").uid(), 0);
+    assert!(std::fs::symlink_metadata(shared.join(".atelier")).expect("is there").is_dir());
+    assert!(names(&area, "").iter().any(|name| name.starts_with("Users (of user 70009")));
+}
+
 /// A full disk refuses in words and leaves nothing half done. Needs root, for a small disk of its own.
 #[test]
 fn a_full_disk_refuses_and_deleting_still_works() {
