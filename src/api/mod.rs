@@ -9,6 +9,7 @@ pub mod budgets;
 pub(crate) mod caller;
 pub mod compute;
 pub mod environments;
+pub mod files;
 pub mod history;
 pub mod jobs;
 pub mod people;

@@ -11,6 +11,7 @@ mod budgets;
 pub(crate) mod compute;
 mod cost;
 mod events;
+mod files;
 mod frame;
 mod help;
 mod home;
@@ -34,6 +35,10 @@ pub use compute::{ClusterPage, ComputePage, ComputeStart, DeleteClusterPage, New
 pub use compute::{ConfirmInstancesPage, InstancePage, OpenAppPage, PreviewPage};
 pub use compute::{NEW_INSTANCE_FORM, NewInstancePage, name_answer, summary_part};
 pub use cost::CostPage;
+pub use files::{
+    DeleteFilesPage, EditFilePage, EmptyTrashPage, FilePage, FilesPage, FilesUsagePage, MoveFilePage, NewFilePage,
+    TrashPage,
+};
 pub use help::UnknownPage;
 pub use home::HomePage;
 pub use jobs::{CancelJobsPage, ConfirmJobsPage, JobPage, JobsPage, NewJobPage};

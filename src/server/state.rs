@@ -19,6 +19,7 @@ use super::flash::Flashes;
 use super::passwords::Passwords;
 use super::presence::Presence;
 use super::rest::TokenCache;
+use crate::studio::files::Files;
 use crate::studio::forecast::Forecasts;
 use crate::studio::preview::Previews;
 
@@ -47,6 +48,7 @@ struct Inner {
     app_pool: Pool,
     app_ports: Option<Ports>,
     streams: Mutex<HashMap<SessionKey, usize>>,
+    files: Arc<Files>,
     forecasts: Forecasts,
     previews: Previews,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
@@ -89,6 +91,7 @@ impl AppState {
             app_pool: Pool::default(),
             app_ports,
             streams: Mutex::default(),
+            files: Arc::default(),
             forecasts: Forecasts::default(),
             previews: Previews::default(),
             metrics,
@@ -164,6 +167,11 @@ impl AppState {
     /// What waits to be shown once.
     pub fn flashes(&self) -> &Flashes {
         &self.inner.flashes
+    }
+
+    /// The files of the workspace.
+    pub fn files(&self) -> &Arc<Files> {
+        &self.inner.files
     }
 
     /// When waiting jobs will start.

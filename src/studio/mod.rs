@@ -4,6 +4,7 @@
 pub mod budget;
 pub mod cluster;
 pub mod cost;
+pub mod files;
 pub mod forecast;
 pub mod instance;
 pub mod job;

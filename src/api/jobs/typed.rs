@@ -97,6 +97,7 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
         tags,
         files,
         own_sandbox: !text("own_sandbox").is_empty(),
+        keep_in: text("keep_in").to_owned(),
     };
     (request, problems)
 }
@@ -176,6 +177,7 @@ pub fn request_of(row: &JobRow, task: &Task, compute: &Compute) -> JobRequest {
         tags: row.tags.clone(),
         files: task.files.clone(),
         own_sandbox: task.is_alone,
+        keep_in: String::new(),
     }
 }
 

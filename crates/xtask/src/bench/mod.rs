@@ -1,10 +1,12 @@
 //! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
-//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node.
+//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node,
+//! `files` the files of the workspace.
 //!
 //! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
 //! a load from threads of this process, so that both share the processors. Counts and times are bounded.
 
 mod engine;
+mod files;
 mod first_load;
 mod instances;
 mod jobs;
@@ -45,6 +47,8 @@ pub enum Bench {
     Jobs(JobOptions),
     /// Instances on a node of this machine: start, terminal, the way to applications, the list
     Instances(InstanceOptions),
+    /// The files of the workspace: one large file up and down, a folder with many
+    Files(files::FileOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
     /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
@@ -157,6 +161,17 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
         }
         Bench::Instances(options) => {
             bench_instances(workspace, options, &mut report)?;
+            options.json
+        }
+        Bench::Files(options) => {
+            let binary = match &options.binary {
+                Some(binary) => binary.clone(),
+                None => server::build_with_site(workspace, Profile::Release)?,
+            };
+            let folder =
+                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+            let studio = Studio::new(binary, folder.path())?;
+            files::measure(&studio, folder.path(), options, &mut report)?;
             options.json
         }
         Bench::Engine(options) => {
