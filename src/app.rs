@@ -21,6 +21,10 @@ use crate::pages::{
     CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
 };
 use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage};
+use crate::pages::{
+    DeleteFilesPage, EditFilePage, EmptyTrashPage, FilePage, FilesPage, FilesUsagePage, MoveFilePage, NewFilePage,
+    TrashPage,
+};
 use crate::pages::{InstanceSchedulesPage, NewInstancePage, SchedulesPage, SettingsPage};
 use crate::server::{assets, page};
 use atelier_domain::account::Theme;
@@ -133,6 +137,15 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/cost/budgets") view=BudgetsPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/quota") view=QuotaPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/shares") view=SharesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files") view=FilesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/view") view=FilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/edit") view=EditFilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/new") view=NewFilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/move") view=MoveFilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/delete") view=DeleteFilesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/trash") view=TrashPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/trash/empty") view=EmptyTrashPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/usage") view=FilesUsagePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/activity") view=ActivityPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/search") view=SearchPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/people") view=PeoplePage ssr=SsrMode::Async/>

@@ -10,6 +10,7 @@ pub(crate) mod caller;
 pub mod compute;
 pub mod editors;
 pub mod environments;
+pub mod files;
 pub mod history;
 pub mod jobs;
 pub mod library;

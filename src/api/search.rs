@@ -103,6 +103,14 @@ mod reads {
                 "Environments",
                 "Named Python packages for jobs and notebooks",
             ),
+            page(
+                Action::FileRead,
+                paths::files(slug, ""),
+                "folder",
+                "Files",
+                "Your own folder and shared ones, in every instance and job",
+            ),
+            page(Action::FileRead, paths::trash(slug), "trash", "Trash", "What you deleted in Files"),
             page(Action::HistoryRead, paths::activity(slug), "audit", "Activity", "The history: who did what, and why"),
             page(
                 Action::CostRead,

@@ -12,6 +12,7 @@ pub(crate) mod compute;
 mod cost;
 mod environments;
 mod events;
+mod files;
 mod frame;
 mod help;
 mod home;
@@ -38,6 +39,10 @@ pub use compute::{NEW_INSTANCE_FORM, NewInstancePage, name_answer, summary_part}
 pub use cost::CostPage;
 pub use environments::{
     CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
+};
+pub use files::{
+    DeleteFilesPage, EditFilePage, EmptyTrashPage, FilePage, FilesPage, FilesUsagePage, MoveFilePage, NewFilePage,
+    TrashPage,
 };
 pub use help::UnknownPage;
 pub use home::HomePage;

@@ -19,6 +19,7 @@ pub mod cost_file;
 pub mod doorstep;
 pub mod downloads;
 pub mod events;
+pub mod files;
 pub mod first_owner;
 pub mod flash;
 pub mod form_checks;

@@ -50,6 +50,10 @@ pub async fn run(config: Config) -> Result<(), String> {
     let passwords = Passwords::new().map_err(|error| error.to_string())?;
     let machine = Machine::look();
     let has_own_users = config.local.as_ref().is_some_and(|local| machine.has_own_users(local.isolation));
+    let has_view = config
+        .local
+        .as_ref()
+        .is_some_and(|local| machine.has_own_users(local.isolation) && !machine.has_users_alone(local.isolation));
     let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
     let local = match &config.local {
         Some(settings) => {
@@ -85,6 +89,14 @@ pub async fn run(config: Config) -> Result<(), String> {
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
     let chores = tokio::spawn(chores(state.clone()));
     tokio::spawn(super::chart_keeper::keep(state.clone()));
+    let seen_at = if has_view { std::path::PathBuf::from("/shared") } else { fleet.folders().shared() };
+    state.files().see_at(seen_at);
+    // Before any sandbox is there: its names are ours from the beginning.
+    if let Err(error) = state.files().area(&fleet) {
+        tracing::error!(%error, "the files of the workspace cannot be opened");
+    }
+    tokio::spawn(crate::studio::files::keep::run(state.clone()));
+    tokio::spawn(crate::studio::files::sweep::run(state.clone()));
     tokio::spawn(super::collector::run(state.clone()));
     tokio::spawn(super::apps::keep(state.clone()));
     for trouble in [state.config().apps_trouble(), state.config().apps_caution()].into_iter().flatten() {

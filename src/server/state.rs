@@ -21,6 +21,7 @@ use super::flash::Flashes;
 use super::passwords::Passwords;
 use super::presence::Presence;
 use super::rest::{TokenCache, Workloads};
+use crate::studio::files::Files;
 use crate::studio::forecast::Forecasts;
 use crate::studio::preview::Previews;
 
@@ -53,6 +54,7 @@ struct Inner {
     app_ports: Option<Ports>,
     host_key: OnceLock<HostKey>,
     streams: Mutex<HashMap<SessionKey, usize>>,
+    files: Arc<Files>,
     forecasts: Forecasts,
     previews: Previews,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
@@ -100,6 +102,7 @@ impl AppState {
             app_ports,
             host_key: OnceLock::new(),
             streams: Mutex::default(),
+            files: Arc::default(),
             forecasts: Forecasts::default(),
             previews: Previews::default(),
             metrics,
@@ -200,6 +203,11 @@ impl AppState {
     /// What waits to be shown once.
     pub fn flashes(&self) -> &Flashes {
         &self.inner.flashes
+    }
+
+    /// The files of the workspace.
+    pub fn files(&self) -> &Arc<Files> {
+        &self.inner.files
     }
 
     /// When waiting jobs will start.

@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cluster;
 pub mod cost;
 pub mod environment;
+pub mod files;
 pub mod forecast;
 pub mod instance;
 pub mod job;

@@ -9,6 +9,7 @@ mod client;
 mod clusters;
 mod cost;
 mod environment;
+mod files;
 mod forecast;
 mod instances;
 mod jobs;

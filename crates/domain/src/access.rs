@@ -108,6 +108,8 @@ pub enum Area {
     Clusters,
     /// Jobs and their queue.
     Jobs,
+    /// The files of the workspace.
+    Files,
     /// Limits and money.
     Money,
     /// The workspace itself, its people and its history.
@@ -116,7 +118,7 @@ pub enum Area {
 
 impl Area {
     /// Every area, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Instances, Self::Clusters, Self::Jobs, Self::Money, Self::Workspace];
+    pub const ALL: [Self; 6] = [Self::Instances, Self::Clusters, Self::Jobs, Self::Files, Self::Money, Self::Workspace];
 
     /// The heading for people.
     pub const fn label(self) -> &'static str {
@@ -124,6 +126,7 @@ impl Area {
             Self::Instances => "Instances",
             Self::Clusters => "Clusters and engines",
             Self::Jobs => "Jobs",
+            Self::Files => "Files",
             Self::Money => "Limits and money",
             Self::Workspace => "Workspace",
         }
@@ -212,6 +215,10 @@ actions! {
     EnvironmentRead = Jobs, "environment.read", "see environments", "environments/read",                               [Any Any Any Any Any];
     /// Make environments and their versions, have them built, delete them.
     EnvironmentWrite = Jobs, "environment.write", "make, build and delete environments", "environments/write|versions/write|delete", [No Own Any Any Any];
+    /// Look at shared folders and at what others have opened. What somebody has closed stays closed to everybody.
+    FileRead = Files, "file.read", "see files in shared and opened folders", "",                                        [Any Any Any Any Any];
+    /// The own folder and shared folders; never another's own folder.
+    FileWrite = Files, "file.write", "change files in the own folder and in shared folders", "",                        [No Own Own Own Own];
 
     /// The ledger.
     CostRead = Money, "cost.read", "see cost", "",                                                                     [Own Own Any Any Any];

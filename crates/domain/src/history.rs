@@ -526,6 +526,23 @@ pub enum Event {
         /// How many versions it had.
         versions: u32,
     },
+    /// Something shared was moved to the trash.
+    FilesDeleted {
+        /// Where it was.
+        paths: Vec<String>,
+    },
+    /// Something shared has another name or place.
+    FileMoved {
+        /// Where it was.
+        from: String,
+        /// Where it is.
+        to: String,
+    },
+    /// It was set how much each person may keep in Files.
+    FilesLimitSet {
+        /// How much, for people; empty if there is no limit any more.
+        limit: String,
+    },
 }
 
 /// What a live page watches. An event belongs to one topic or more.
@@ -679,6 +696,9 @@ impl Event {
             Self::EnvironmentVersionMade { .. } => "environment-version-made",
             Self::EnvironmentBuildAsked { .. } => "environment-build-asked",
             Self::EnvironmentDeleted { .. } => "environment-deleted",
+            Self::FilesDeleted { .. } => "files-deleted",
+            Self::FileMoved { .. } => "file-moved",
+            Self::FilesLimitSet { .. } => "files-limit-set",
         }
     }
 
@@ -840,6 +860,10 @@ impl Event {
                 let versions = crate::text::counted(u64::from(*versions), "version", "versions");
                 format!("deleted the environment {name} with {versions}")
             }
+            Self::FilesDeleted { paths } => format!("moved {} to the trash", some_of(paths)),
+            Self::FileMoved { from, to } => format!("moved {from} to {to}"),
+            Self::FilesLimitSet { limit } if limit.is_empty() => "lifted the limit on people’s files".into(),
+            Self::FilesLimitSet { limit } => format!("limited everybody’s files to {limit}"),
         }
     }
 
@@ -901,6 +925,7 @@ impl Event {
             Self::EnvironmentVersionMade { .. }
             | Self::EnvironmentBuildAsked { .. }
             | Self::EnvironmentDeleted { .. } => &[Topic::Environments, Topic::History],
+            Self::FilesDeleted { .. } | Self::FileMoved { .. } => &[Topic::History],
             Self::NodeEvicted { .. } | Self::QueuePolicySet { .. } => &[Topic::Clusters, Topic::History],
             Self::ScheduleAdded { .. }
             | Self::ScheduleChanged { .. }
@@ -919,6 +944,7 @@ impl Event {
             | Self::EnvironmentChanged { .. }
             | Self::EnvironmentRebuilt
             | Self::EditorInstalled { .. }
+            | Self::FilesLimitSet { .. }
             | Self::UnknownRemoved { .. } => &[Topic::Engine, Topic::History],
         }
     }

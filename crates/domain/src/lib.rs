@@ -13,6 +13,7 @@ pub mod access;
 pub mod account;
 pub mod compute;
 pub mod environment;
+pub mod files;
 pub mod history;
 pub mod id;
 pub mod name;

@@ -172,6 +172,10 @@ fn every_reason_is_a_sentence() {
         Event::EnvironmentVersionMade { name: "churn".into(), version: 3, packages: 12 },
         Event::EnvironmentBuildAsked { name: "churn".into(), version: 3 },
         Event::EnvironmentDeleted { name: "churn".into(), versions: 3 },
+        Event::FilesDeleted { paths: vec!["data/old.csv".into(), "team".into()] },
+        Event::FileMoved { from: "data/a.csv".into(), to: "archive/a.csv".into() },
+        Event::FilesLimitSet { limit: "20.0 GiB".into() },
+        Event::FilesLimitSet { limit: String::new() },
     ] {
         writeln!(text, "{:<28}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");

@@ -103,6 +103,8 @@ pub struct Awaited {
 /// One job.
 #[derive(Debug)]
 pub struct JobDetail {
+    /// What became of its outputs, where they were wanted in Files.
+    pub kept: Option<atelier_engine::store::KeptOutputs>,
     /// Its record.
     pub row: JobRow,
     /// What it runs.
@@ -227,7 +229,9 @@ pub async fn job(id: &str, look: &Look) -> Result<JobDetail, AppError> {
     if log.all.is_empty() && outputs.is_empty() {
         log.removed_after = collector::removed_after(&caller.state, row.ended, atelier_engine::clock::now());
     }
+    let kept = caller.checked(caller.store().kept_outputs(&[id]).await)?.remove(&id);
     Ok(JobDetail {
+        kept,
         row,
         task,
         compute,

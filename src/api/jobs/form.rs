@@ -10,6 +10,7 @@ use crate::api::compute::Quoted;
 use crate::components::SizeRow;
 use crate::error::AppError;
 use crate::server::uploads;
+use crate::studio::files::{Desk, run_as_job};
 use crate::studio::forecast::what_if::Choices;
 use crate::studio::{ask, environment, forecast};
 
@@ -34,13 +35,15 @@ pub struct JobForm {
     pub is_disk_low: bool,
 }
 
-/// The form: what was `typed`, or a copy of the job `clone`, or a fresh one for `cluster`. Needs `job.submit`.
-pub async fn job_form(typed: Option<Values>, clone: &str, cluster: &str) -> Result<JobForm, AppError> {
+/// The form: what was `typed`, or a copy of the job `clone`, or one that runs the `file` of Files, or a fresh one for `cluster`.
+/// Needs `job.submit`.
+pub async fn job_form(typed: Option<Values>, clone: &str, cluster: &str, file: &str) -> Result<JobForm, AppError> {
     let caller = Caller::here()?;
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     let mut values = match typed {
         Some(values) => values,
         None if !clone.is_empty() => copied(&caller, clone).await?,
+        None if !file.is_empty() => runs(&caller, file)?,
         None => Values::from([("cluster".to_owned(), vec![cluster.to_owned()])]),
     };
     let workspace = caller.actor()?.workspace.id.clone();
@@ -92,6 +95,13 @@ async fn what_if(caller: &Caller, values: &Values) -> Result<Option<Choices>, Ap
         Err(AppError::Invalid { .. }) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+/// The form that runs a file of Files.
+fn runs(caller: &Caller, file: &str) -> Result<Values, AppError> {
+    let path = Desk::path(file)?;
+    let seen_at = caller.state.files().seen_at(caller.state.fleet());
+    run_as_job::fields(&path, &seen_at).ok_or_else(|| AppError::not_found("script or notebook"))
 }
 
 async fn copied(caller: &Caller, clone: &str) -> Result<Values, AppError> {

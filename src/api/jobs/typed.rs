@@ -98,6 +98,7 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
         files,
         own_sandbox: !text("own_sandbox").is_empty(),
         python_environment: text("python_environment").to_owned(),
+        keep_in: text("keep_in").to_owned(),
     };
     (request, problems)
 }
@@ -179,6 +180,7 @@ pub fn request_of(row: &JobRow, task: &Task, compute: &Compute) -> JobRequest {
         files: task.files.clone(),
         own_sandbox: task.is_alone,
         python_environment: spec.environment.as_ref().map(ToString::to_string).unwrap_or_default(),
+        keep_in: String::new(),
     }
 }
 

@@ -163,7 +163,7 @@ pub fn more(state: &FormState) -> AnyView {
         typed => typed,
     };
     let alone = state.is_ticked("own_sandbox", "on", false);
-    let (after, after_any) = (value("after"), value("after_any"));
+    let (after, after_any, keep_in) = (value("after"), value("after_any"), value("keep_in"));
     let (timeout, retries, array, tags) = (value("timeout"), value("retries"), value("array"), value("tags"));
     let (most_retries, most_array) =
         (format!("At most {MAX_RETRIES}."), format!("At most {} jobs.", atelier_domain::text::grouped(MAX_ARRAY)));
@@ -192,6 +192,10 @@ pub fn more(state: &FormState) -> AnyView {
                 <TextField
                     label="Tags" name="tags" value=tags problem=state.problem("tags") rows=2
                     help="One name=value a line, to find it again."
+                />
+                <Field
+                    label="Keep outputs in" name="keep_in" value=keep_in problem=state.problem("keep_in") autocomplete="off"
+                    placeholder="Users/ines/results" help="A folder of Files. When the job is over its outputs are copied there, into a folder named by the job."
                 />
                 <Checkbox
                     name="own_sandbox" label="A sandbox of its own" ticked=alone

@@ -34,6 +34,7 @@ mod ssh;
 mod view;
 mod what_if;
 mod workload;
+mod workspace_files;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 use futures::FutureExt as _;
 
 pub use cache::TokenCache;
@@ -120,7 +121,30 @@ fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
         ("/v1/nodes/{id}", get(nodes::show)),
         ("/v1/nodes/{id}/evict", post(job_actions::evict_node)),
         // Reads its body piece by piece and has limits of its own.
-        ("/v1/files", post(files::keep).layer(DefaultBodyLimit::disable())),
+        ("/v1/files", post(files::keep).layer(DefaultBodyLimit::disable()).get(workspace_files::list)),
+        ("/v1/files/stat/{*path}", get(workspace_files::stat)),
+        (
+            "/v1/files/content/{*path}",
+            get(workspace_files::get)
+                .put(workspace_files::put)
+                .delete(workspace_files::delete)
+                .layer(DefaultBodyLimit::disable()),
+        ),
+        ("/v1/files/folders", post(workspace_files::make_folder)),
+        ("/v1/files/move", post(workspace_files::shift)),
+        ("/v1/files/zip/{*path}", get(workspace_files::zip)),
+        ("/v1/files/uploads", post(workspace_files::begin)),
+        (
+            "/v1/files/uploads/{id}",
+            get(workspace_files::look)
+                .put(workspace_files::add)
+                .delete(workspace_files::abandon)
+                .layer(DefaultBodyLimit::disable()),
+        ),
+        ("/v1/files/usage", get(workspace_files::usage)),
+        ("/v1/files/trash", get(workspace_files::trash).delete(workspace_files::empty_trash)),
+        ("/v1/files/trash/{id}", delete(workspace_files::purge)),
+        ("/v1/files/trash/{id}/restore", post(workspace_files::restore)),
         ("/v1/jobs", get(jobs::list).post(jobs::submit)),
         ("/v1/jobs/what-if", post(what_if::try_job)),
         ("/v1/jobs/{id}", get(jobs::show)),

@@ -71,10 +71,14 @@ async fn set_up(standing: &Arc<Standing>) -> Result<(), String> {
     if let Some(strange) = set_up.apps.iter().find(|app| !is_name(&app.name)) {
         return Err(format!("“{}” cannot be the name of an application", strange.name));
     }
-    let for_folders = (set_up.clone(), standing.uid(), standing.has_view());
+    let has_view = standing.has_view();
+    let shared = if has_view { std::path::PathBuf::from("/shared") } else { standing.config.shared.clone() };
+    let for_folders = (set_up.clone(), standing.uid(), has_view);
     let folders = tokio::task::spawn_blocking(move || {
         let (set_up, uid, has_view) = for_folders;
-        Folders::make(&set_up, uid, has_view)
+        let folders = Folders::make(&set_up, uid, has_view)?;
+        folders.link_workspace(&shared);
+        Ok::<_, String>(folders)
     });
     let folders = folders.await.map_err(|_| "the agent ends".to_owned())??;
     let plan = Plan { set_up, config: &standing.config, isolation: &standing.isolation, folders: &folders };

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
+use atelier_domain::files::USERS;
 use atelier_protocol::Person;
 
 use crate::config::AgentConfig;
@@ -62,7 +63,10 @@ pub fn prepare(
         let rights = fs::Permissions::from_mode(0o1777);
         fs::set_permissions(&config.shared, rights).map_err(|error| cannot(&config.shared, error))?;
     }
-    for path in [&folders.home, &folders.jobs, &folders.temporary] {
+    let users = config.shared.join(USERS);
+    make(&users, 0o755).map_err(|error| cannot(&users, error))?;
+    let own = users.join(&person.handle);
+    for path in [&folders.home, &folders.jobs, &folders.temporary, &own] {
         make(path, 0o700).map_err(|error| cannot(path, error))?;
         if uid.is_some() {
             lchown(path, uid, uid).map_err(|error| cannot(path, error))?;

@@ -144,6 +144,11 @@ impl Fleet {
         &self.inner.blobs
     }
 
+    /// Whether people have users of their own on this machine.
+    pub fn has_own_users(&self) -> bool {
+        self.inner.has_own_users
+    }
+
     /// Where files are.
     pub fn folders(&self) -> &Folders {
         &self.inner.folders

@@ -1,11 +1,14 @@
 //! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
 //! the core and the durable loop, `scheduling` turns and large arrays, `jobs`, `instances` and `environments` what runs on a node.
+//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node,
+//! `files` the files of the workspace.
 //!
 //! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
 //! a load from threads of this process, so that both share the processors. Counts and times are bounded.
 
 mod engine;
 mod environments;
+mod files;
 mod first_load;
 mod instances;
 mod jobs;
@@ -20,7 +23,12 @@ mod spent;
 mod ssh;
 mod studio;
 
-use std::{fs, path::PathBuf, thread, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use atelier_testing::http;
 use clap::{Args, Subcommand};
@@ -49,6 +57,8 @@ pub enum Bench {
     Instances(InstanceOptions),
     /// The way into an instance by SSH, beside OpenSSH's own server
     Ssh(ServerOptions),
+    /// The files of the workspace: one large file up and down, a folder with many
+    Files(files::FileOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
     /// Named environments: what a ready one adds to the start of a job
@@ -152,6 +162,15 @@ const HOME: &str = "/w/studio";
 const PEOPLE_PAGE: &str = "/w/studio/admin/people";
 const SIGN_IN_PAGE: &str = "/sign-in";
 
+/// The binary that is to be measured, or a fresh one.
+fn chosen(workspace: &Workspace, named: Option<&Path>) -> Result<PathBuf> {
+    named.map_or_else(|| server::build_with_site(workspace, Profile::Release), |binary| Ok(binary.to_owned()))
+}
+
+fn scratch() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))
+}
+
 pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
     let mut report = Report::default();
     report.note(machine()?);
@@ -177,13 +196,14 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
         }
         Bench::Ssh(options) => {
             crate::setup::sshd()?;
-            let binary = match &options.binary {
-                Some(binary) => binary.clone(),
-                None => server::build_with_site(workspace, Profile::Release)?,
-            };
-            let folder =
-                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+            let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
             ssh::measure(binary, folder.path(), &mut report)?;
+            options.json
+        }
+        Bench::Files(options) => {
+            let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
+            let studio = Studio::new(binary, folder.path())?;
+            files::measure(&studio, folder.path(), options, &mut report)?;
             options.json
         }
         Bench::Engine(options) => {
@@ -191,12 +211,7 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
             options.json
         }
         Bench::Environments(options) => {
-            let binary = match &options.binary {
-                Some(binary) => binary.clone(),
-                None => server::build_with_site(workspace, Profile::Release)?,
-            };
-            let folder =
-                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
+            let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
             environments::measure(&Studio::new(binary, folder.path())?, &mut report)?;
             options.json
         }
