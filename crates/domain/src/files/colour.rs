@@ -433,7 +433,7 @@ impl<'a> Scan<'a> {
                 self.at += next.len_utf8();
                 if next == '\n' {
                     self.is_line_start = true;
-                } else if !next.is_whitespace() && !(next == '-' && self.is_line_start) {
+                } else if !(next.is_whitespace() || next == '-' && self.is_line_start) {
                     self.is_line_start = false;
                 }
             }
