@@ -94,7 +94,7 @@ fn a_deep_tree_goes_with_few_open_folders() {
         at = rustix::fs::openat(&at, "a-rather-long-name", rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty())
             .expect("opens");
     }
-    assert!(area.usage().expect("counts").is_partial || area.usage().is_ok());
+    assert!(area.usage().expect("counts").is_partial, "what lies deeper is said to be missing");
     let mut zip = area.zip(&who(), &path("deep")).expect("begins");
     while zip.next_piece().expect("goes on").is_some() {}
     area.delete(&who(), &path("deep"), 1).expect("deletes");
@@ -135,7 +135,7 @@ fn two_writers_and_the_second_is_told() {
             })
         })
         .collect();
-    assert_eq!(all.into_iter().filter(|_| true).map(|one| one.join().expect("ends")).filter(|ok| *ok).count(), 1);
+    assert_eq!(all.into_iter().map(|one| one.join().expect("ends")).filter(|ok| *ok).count(), 1);
     assert_eq!(get(&area, "race.txt").expect("reads").len(), 1);
 }
 
