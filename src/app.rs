@@ -17,7 +17,7 @@ use crate::pages::{
     ClusterPage, DeleteClusterPage, EnginesPage, NewClusterPage, PreviewPage, RemoveSizePage, RemoveUnknownPage,
     SizePage, SizesPage,
 };
-use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage};
+use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage, TransferPage};
 use crate::pages::{InstanceSchedulesPage, NewInstancePage, SchedulesPage, SettingsPage};
 use crate::server::{assets, page};
 use atelier_domain::account::Theme;
@@ -112,6 +112,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/transfer") view=TransferPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=SsrMode::Async/>
                 <Route

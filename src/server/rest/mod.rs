@@ -28,6 +28,7 @@ pub mod secret;
 mod shares;
 mod sharing;
 mod sizes;
+mod transfer;
 mod view;
 mod what_if;
 mod workload;
@@ -57,7 +58,7 @@ use super::state::AppState;
 pub const ROOT: &str = "/api";
 
 /// Every address under [`ROOT`].
-fn routes() -> [(&'static str, MethodRouter<AppState>); 48] {
+fn routes() -> [(&'static str, MethodRouter<AppState>); 49] {
     [
         ("/v1", get(me::show)),
         ("/v1/", get(me::show)),
@@ -90,6 +91,7 @@ fn routes() -> [(&'static str, MethodRouter<AppState>); 48] {
         ("/v1/instances/{name}/accept-scripts", post(instance_actions::accept)),
         ("/v1/instances/{name}/scripts", get(instance_actions::scripts).put(instance_actions::set_scripts)),
         ("/v1/instances/{name}/apps", get(instance_actions::apps)),
+        ("/v1/instances/{name}/transfer", get(transfer::question).post(transfer::give)),
         ("/v1/instances/{name}/shares", get(sharing::list).put(sharing::put)),
         ("/v1/instances/{name}/shares/{app}/{person}", axum::routing::delete(sharing::revoke)),
         ("/v1/shared", get(sharing::with_me)),

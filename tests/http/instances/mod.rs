@@ -8,6 +8,7 @@ mod open;
 mod page;
 mod rights;
 mod sharing;
+mod transfer;
 mod workload;
 
 use atelier_domain::access::Role;

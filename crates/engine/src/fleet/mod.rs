@@ -20,6 +20,7 @@ mod session;
 mod silence;
 mod streams;
 mod test_time;
+mod transfer;
 
 pub use blobs::Blobs;
 pub use board::{AgentView, Board};
@@ -31,6 +32,7 @@ pub use instances::{JUPYTER, TERMINAL};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
 pub use streams::NoStream;
+pub use transfer::secrets_in;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -13,6 +13,7 @@ mod scripts;
 mod settings;
 mod sharing;
 mod stops;
+mod transfer;
 mod waterfall;
 
 use leptos::prelude::*;
@@ -23,6 +24,7 @@ use crate::components::Icon;
 pub use apps::failure;
 pub use confirm::ConfirmInstancesPage;
 pub use detail::{InstancePage, blocked};
+pub use transfer::TransferPage;
 pub use waterfall::bars;
 
 /// What happens next, as a line under a name.
