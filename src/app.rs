@@ -20,7 +20,7 @@ use crate::pages::{
 use crate::pages::{
     CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
 };
-use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage};
+use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage, TransferPage};
 use crate::pages::{
     DeleteFilesPage, EditFilePage, EmptyTrashPage, FilePage, FilesPage, FilesUsagePage, MoveFilePage, NewFilePage,
     TrashPage,
@@ -120,6 +120,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/compute/instances/:name/apps") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/transfer") view=TransferPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=SsrMode::Async/>
                 <Route

@@ -307,6 +307,11 @@ pub fn instance_tab(workspace: &str, name: &str, tab: &str) -> String {
     }
 }
 
+/// The page that asks to whom an instance is given, and says what that means.
+pub fn transfer_instance(workspace: &str, name: &str) -> String {
+    format!("/w/{workspace}/compute/instances/{name}/transfer")
+}
+
 /// The page that asks before a verb is carried out on instances; the names follow as `?id=…&id=…`.
 pub fn confirm_instances(workspace: &str, verb: &str) -> String {
     format!("/w/{workspace}/instances/confirm/{verb}")

@@ -439,3 +439,42 @@ fn a_laptop_uses_the_same_commands_with_a_personal_token() {
         .output();
     assert_eq!(away.expect("runs").status.code(), Some(3));
 }
+
+#[test]
+fn an_instance_that_is_given_away_has_no_secrets_and_is_its_new_owners() {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut studio = Studio::start();
+    let (_, owner) = studio.form("", "sign_in", &[("email", "ines@example.org"), ("password", "kettle-orbit-violin")]);
+    let (_, mara) = studio.add(&owner, "mara");
+    studio.post("/instances", &json!({"name": "desk", "size": "local-half"}));
+    let settled = |studio: &Studio, state: &str| {
+        wait_until(state, PATIENCE, || {
+            Some(studio.get("/instances/desk?wait=5s")).filter(|instance| instance["state"] == state)
+        })
+    };
+    settled(&studio, "running");
+    studio.post("/instances/desk/stop", &json!({}));
+    settled(&studio, "stopped");
+    let home = studio.data.path().join("instances/1/home");
+    std::fs::create_dir_all(home.join(".ssh")).expect("a folder");
+    for file in [".ssh/id_ed25519", ".netrc", "work.txt"] {
+        std::fs::write(home.join(file), "text").expect("a file");
+        let user = std::fs::metadata(&home).expect("is there").uid();
+        std::os::unix::fs::lchown(home.join(file), Some(user), Some(user)).expect("given");
+    }
+    let before = std::fs::metadata(&home).expect("is there").uid();
+    assert_eq!(studio.get("/instances/desk/transfer")["taken_out"], json!([".ssh", ".netrc"]));
+    studio.post("/instances/desk/transfer", &json!({"to": "mara@example.org"}));
+    // A server that is killed right now finishes it when it is back.
+    studio.kill();
+    studio.serve();
+    settled(&studio, "stopped");
+    assert!(!home.join(".ssh").exists() && !home.join(".netrc").exists() && home.join("work.txt").exists());
+    let after = std::fs::metadata(home.join("work.txt")).expect("is there").uid();
+    let is_root = std::fs::metadata("/proc/self").expect("is there").uid() == 0;
+    assert_eq!(after != before, is_root, "people have users of their own where the server is root");
+    let ines = std::mem::replace(&mut studio.token, mara);
+    studio.post("/instances/desk/start", &json!({}));
+    settled(&studio, "running");
+    studio.token = ines;
+}

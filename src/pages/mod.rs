@@ -34,7 +34,7 @@ pub use admin::SharesPage;
 pub use admin::{EnginesPage, RemoveSizePage, RemoveUnknownPage, SizePage, SizesPage};
 pub use budgets::BudgetsPage;
 pub use compute::{ClusterPage, ComputePage, ComputeStart, DeleteClusterPage, NewClusterPage};
-pub use compute::{ConfirmInstancesPage, InstancePage, OpenAppPage, PreviewPage};
+pub use compute::{ConfirmInstancesPage, InstancePage, OpenAppPage, PreviewPage, TransferPage};
 pub use compute::{NEW_INSTANCE_FORM, NewInstancePage, name_answer, summary_part};
 pub use cost::CostPage;
 pub use environments::{

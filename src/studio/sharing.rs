@@ -117,10 +117,16 @@ fn row(caller: &Caller, owner: &Person, shared: SharedApp, person: Person) -> Sh
 
 /// People with whom something can be shared: of this workspace, not disabled, not oneself.
 pub async fn colleagues(caller: &Caller) -> Result<Vec<Person>, AppError> {
+    let me = caller.actor()?.person.id.clone();
+    let found = people(caller).await?;
+    Ok(found.into_iter().filter(|one| one.state != AccountState::Disabled && one.id != me).collect())
+}
+
+/// The people of this workspace, as many as are offered to choose from.
+pub async fn people(caller: &Caller) -> Result<Vec<Person>, AppError> {
     let actor = caller.authorise(Action::MemberRead).await?;
     let filter = PeopleFilter { limit: OFFERED, ..PeopleFilter::default() };
-    let found = caller.checked(caller.store().list_people(&actor.workspace.id, &filter).await)?;
-    Ok(found.into_iter().filter(|one| one.state != AccountState::Disabled && one.id != actor.person.id).collect())
+    caller.checked(caller.store().list_people(&actor.workspace.id, &filter).await)
 }
 
 /// Shares an application, or changes how it is shared. What was written.

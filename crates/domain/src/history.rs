@@ -253,6 +253,15 @@ pub enum Event {
         /// Its name.
         instance: String,
     },
+    /// An instance was given to somebody else.
+    InstanceTransferred {
+        /// Its name.
+        instance: String,
+        /// Whose it was.
+        from: String,
+        /// Whose it is.
+        to: String,
+    },
     /// An application of an instance was shared with somebody, or the share was changed.
     InstanceShared {
         /// Its name.
@@ -655,6 +664,7 @@ impl Event {
             Self::InstanceConfigured { .. } => "instance-configured",
             Self::InstanceExtended { .. } => "instance-extended",
             Self::InstanceDeleted { .. } => "instance-deleted",
+            Self::InstanceTransferred { .. } => "instance-transferred",
             Self::InstanceShared { .. } => "instance-shared",
             Self::InstanceUnshared { .. } => "instance-unshared",
             Self::InstanceShareEnded { .. } => "instance-share-ended",
@@ -767,6 +777,9 @@ impl Event {
             Self::InstanceConfigured { instance } => format!("changed the settings of the instance {instance}"),
             Self::InstanceExtended { instance, by } => format!("kept the instance {instance} running for {by}"),
             Self::InstanceDeleted { instance } => format!("deleted the instance {instance}"),
+            Self::InstanceTransferred { instance, from, to } => {
+                format!("gave the instance {instance} from {from} to {to}")
+            }
             Self::InstanceShared { instance, app, level, until } => {
                 let end = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
                 format!("shared {app} of the instance {instance} with {whom} to {}{end}", level.key())
@@ -905,6 +918,7 @@ impl Event {
             | Self::AppAdded { .. }
             | Self::AppChanged { .. }
             | Self::AppRemoved { .. }
+            | Self::InstanceTransferred { .. }
             | Self::InstanceShared { .. }
             | Self::InstanceUnshared { .. }
             | Self::InstanceShareEnded { .. }

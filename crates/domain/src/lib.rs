@@ -22,6 +22,7 @@ pub mod reason;
 #[cfg(feature = "zones")]
 pub mod rules;
 pub mod schedule;
+pub mod secrets;
 pub mod session;
 pub mod sharing;
 pub mod ssh;

@@ -764,6 +764,20 @@ reasons! {
         /// Whether the owner must read and accept them first.
         awaits_owner: bool,
     } = Note, "scripts-set";
+    /// It was given to somebody else.
+    Transferred {
+        /// By whom.
+        by: Text,
+        /// Whose it was.
+        from: Text,
+        /// Whose it is.
+        to: Text,
+    } = Note, "transferred";
+    /// Its home could not be made its new owner's yet.
+    TransferDelayed {
+        /// Why.
+        detail: Text,
+    } = Note, "transfer-delayed";
     /// The owner accepted scripts that somebody else had made.
     ScriptsAccepted {
         /// By name.
@@ -1161,6 +1175,9 @@ impl Reason {
             Self::OperationDone { verb: InstanceVerb::Stop, took } => format!("Stopped, after {took}."),
             Self::OperationDone { verb: InstanceVerb::Delete, took } => format!("Gone, after {took}."),
             Self::OperationDone { verb: InstanceVerb::Resize, took } => format!("Size changed, after {took}."),
+            Self::OperationDone { verb: InstanceVerb::Transfer, took } => {
+                format!("Clean for its new owner, after {took}.")
+            }
             Self::OperationDone { verb, took } => {
                 format!("Runs, {took} after its {} was wished.", verb.phrase().to_lowercase())
             }
@@ -1173,6 +1190,12 @@ impl Reason {
             Self::ScriptsSet { by, awaits_owner: true } => format!(
                 "{by} set its scripts. Until the owner has accepted them they run without the owner’s home and tokens."
             ),
+            Self::Transferred { by, from, to } => {
+                format!("{by} gave it from {from} to {to}, without the keys, tokens and histories in its home.")
+            }
+            Self::TransferDelayed { detail } => {
+                format!("Its home could not be given to its new owner yet: {detail}. That is tried again every minute.")
+            }
             Self::ScriptsAccepted { by } => {
                 format!("{by} accepted its scripts: from the next start on they get the home.")
             }

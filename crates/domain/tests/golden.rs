@@ -123,6 +123,7 @@ fn every_reason_is_a_sentence() {
             level: atelier_domain::sharing::Level::Read,
             until: None,
         },
+        Event::InstanceTransferred { instance: "ines-lab".into(), from: "Ines Okafor".into(), to: "Mara".into() },
         Event::InstanceUnshared { instance: "ines-lab".into(), app: "JupyterLab".into() },
         Event::InstanceShareEnded { instance: "ines-lab".into(), app: "JupyterLab".into() },
         Event::ClusterCreated { cluster: "gpu-pool".into(), size: "cpu-4".into(), min: 0, max: 8 },

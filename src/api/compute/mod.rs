@@ -14,6 +14,7 @@ pub mod schedules;
 mod serverless;
 pub mod sharing;
 pub mod sizes;
+pub mod transfer;
 #[cfg(feature = "ssr")]
 pub(crate) mod typed;
 

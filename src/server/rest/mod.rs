@@ -31,6 +31,7 @@ mod shares;
 mod sharing;
 mod sizes;
 mod ssh;
+mod transfer;
 mod view;
 mod what_if;
 mod workload;
@@ -110,6 +111,7 @@ fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
         ("/v1/instances/{name}/ssh", get(ssh::show).put(ssh::switch)),
         ("/v1/ssh-keys", get(ssh::keys).post(ssh::add_key)),
         ("/v1/ssh-keys/{id}", axum::routing::delete(ssh::remove_key)),
+        ("/v1/instances/{name}/transfer", get(transfer::question).post(transfer::give)),
         ("/v1/instances/{name}/shares", get(sharing::list).put(sharing::put)),
         ("/v1/instances/{name}/shares/{app}/{person}", axum::routing::delete(sharing::revoke)),
         ("/v1/shared", get(sharing::with_me)),

@@ -10,6 +10,7 @@ mod page;
 mod rights;
 mod sharing;
 mod ssh;
+mod transfer;
 mod workload;
 
 use atelier_domain::access::Role;

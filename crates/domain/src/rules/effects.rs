@@ -134,6 +134,10 @@ impl World {
                 let is_trusted = instance.scripts_accepted;
                 Some(Effect::RunScript { instance: id, node: instance.node?, generation, scripts, is_trusted, limit })
             }
+            InstancePhase::Transferring { from, .. } => {
+                let (from, to) = (from.clone(), instance.owner.clone());
+                Some(Effect::Transfer { instance: id, generation, from, to })
+            }
             InstancePhase::Resizing { to, .. } => Some(Effect::Resize { instance: id, generation, size: to.clone() }),
             _ => None,
         }

@@ -45,6 +45,9 @@ impl World {
             Order::PostponeStop { instance, until } => self.postpone_stop(command, *instance, *until),
             Order::SkipStop { instance } => self.skip_stop(command, *instance),
             Order::ResizeInstance { instance, size } => self.resize_instance(command, *instance, size),
+            Order::TransferInstance { instance, from, to, to_name } => {
+                self.transfer_instance(command, *instance, from, to, to_name)
+            }
             Order::DeleteInstance(id) => self.delete_instance(command, *id),
             Order::ConfigureInstance { instance, idle, keeps_quota } => {
                 self.configure_instance(command, *instance, idle.as_ref(), *keeps_quota)

@@ -102,6 +102,17 @@ pub enum Order {
         /// To which.
         size: SizeName,
     },
+    /// Give it to somebody else, without what opens doors in its home.
+    TransferInstance {
+        /// Which.
+        instance: InstanceId,
+        /// Whose it is, as whoever asks believes.
+        from: UserId,
+        /// To whom.
+        to: UserId,
+        /// Their name.
+        to_name: Text,
+    },
     /// Take it away.
     DeleteInstance(InstanceId),
     /// Change how it stops and what it keeps.
@@ -485,6 +496,15 @@ pub enum Report {
     },
     /// A change of size is over.
     Resized {
+        /// Which instance.
+        instance: InstanceId,
+        /// Of which operation.
+        generation: u64,
+        /// What went wrong, if anything did.
+        failure: Option<Text>,
+    },
+    /// An instance's home is its new owner's, or could not be made so.
+    Transferred {
         /// Which instance.
         instance: InstanceId,
         /// Of which operation.

@@ -174,6 +174,17 @@ pub enum Effect {
         /// How long they may take in all.
         limit: Span,
     },
+    /// What opens doors is taken out of an instance's home, and the rest becomes its new owner's.
+    Transfer {
+        /// Which.
+        instance: InstanceId,
+        /// In which operation.
+        generation: u64,
+        /// Whose it was.
+        from: UserId,
+        /// Whose it is.
+        to: UserId,
+    },
     /// A driver moves an instance's home to another size.
     Resize {
         /// Which.

@@ -433,6 +433,9 @@ impl Stage {
                 let creation_done = scripts.len() > 1;
                 self.later(5_000, Report::ScriptDone { instance, generation, creation_done, failure });
             }
+            Effect::Transfer { instance, generation, .. } => {
+                self.later(1_000, Report::Transferred { instance, generation, failure: None });
+            }
             Effect::Resize { instance, generation, .. } => {
                 self.later(1_000, Report::Resized { instance, generation, failure: None });
             }
@@ -668,6 +671,7 @@ pub fn say_order(order: &Order) -> String {
         Order::StopInstance(id) => format!("stop {id}"),
         Order::RestartInstance(id) => format!("restart {id}"),
         Order::ResizeInstance { instance, size } => format!("resize {instance} to {size}"),
+        Order::TransferInstance { instance, from, to, .. } => format!("give {instance} from {from} to {to}"),
         Order::DeleteInstance(id) => format!("delete {id}"),
         Order::ConfigureInstance { instance, .. } => format!("configure {instance}"),
         Order::ExtendInstance { instance, by } => format!("keep {instance} running for {by}"),
@@ -768,6 +772,7 @@ pub fn say_report(report: &Report) -> String {
         Report::SetUp { instance, failure, .. } => format!("{instance} set up{}", failed(failure)),
         Report::ScriptDone { instance, failure, .. } => format!("{instance} script done{}", failed(failure)),
         Report::Healthy { instance, .. } => format!("{instance}: all applications answer"),
+        Report::Transferred { instance, failure, .. } => format!("{instance} changed hands{}", failed(failure)),
         Report::Resized { instance, failure, .. } => format!("{instance} resized{}", failed(failure)),
         Report::Environment { hash, failure } => format!("environment {hash} built{}", failed(failure)),
         Report::Activity { instance, active, stretch } => {
@@ -807,6 +812,7 @@ pub fn say_effect(effect: &Effect) -> String {
             let trust = if *is_trusted { "" } else { ", without the owner’s home" };
             format!("run {} of {instance} on {node} for {limit}{trust}", kinds.join(" and "))
         }
+        Effect::Transfer { instance, from, to, .. } => format!("give {instance} from {from} to {to}"),
         Effect::Resize { instance, size, .. } => format!("resize {instance} to {size}"),
         Effect::BuildEnvironment { hash } => format!("build environment {hash}"),
     }

@@ -8,7 +8,7 @@ use atelier_domain::world::Effect;
 use atelier_protocol::{JobEnvironment, Peer, Person, Start, Task, ToAgent};
 use tokio::sync::mpsc;
 
-use super::{Fleet, instances, lock};
+use super::{Fleet, instances, lock, transfer};
 use crate::drivers;
 use crate::run::Phase;
 use crate::store::LocalUser;
@@ -152,6 +152,9 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
         }
         Effect::RunScript { instance, node, generation, scripts, is_trusted, .. } => {
             instances::run_scripts(fleet, instance, node, generation, &scripts, is_trusted);
+        }
+        Effect::Transfer { instance, generation, from, to } => {
+            tokio::spawn(transfer::run(fleet.clone(), instance, generation, from, to));
         }
         Effect::Resize { instance, generation, .. } => instances::resize(fleet, instance, generation),
     }

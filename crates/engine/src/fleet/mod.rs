@@ -21,6 +21,7 @@ mod session;
 mod silence;
 mod streams;
 mod test_time;
+mod transfer;
 
 pub use blobs::Blobs;
 pub use board::{AgentView, Board};
@@ -32,6 +33,7 @@ pub use instances::{JUPYTER, TERMINAL, VSCODE};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
 pub use streams::NoStream;
+pub use transfer::secrets_in;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

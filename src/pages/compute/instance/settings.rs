@@ -186,6 +186,14 @@ fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
             "Rebuild environment"
         </LinkButton>
     };
+    let transfer = view! {
+        <LinkButton
+            href=paths::transfer_instance(visit.slug(), &detail.row.name) icon="user"
+            disabled_because=blocked(visit, detail, InstanceVerb::Transfer)
+        >
+            "Give to somebody else"
+        </LinkButton>
+    };
     let delete = view! {
         <LinkButton
             href=ask(BulkVerb::Delete) icon="trash" look=Look::DangerQuiet dialog=true
@@ -196,8 +204,11 @@ fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     };
     view! {
         <Card heading="Danger zone" class="danger-zone">
-            <p class="muted">"A rebuild keeps the home and makes a fresh environment. Deleting takes the home too."</p>
-            <div class="row">{rebuild}{delete}</div>
+            <p class="muted">
+                "A rebuild keeps the home and makes a fresh environment. Given to somebody else, it takes its home along, without keys \
+                 and tokens. Deleting takes the home too."
+            </p>
+            <div class="row">{rebuild}{transfer}{delete}</div>
         </Card>
     }
     .into_any()
