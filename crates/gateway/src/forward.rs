@@ -17,12 +17,11 @@ const PIECE: usize = 256 << 10;
 pub async fn carry(connection: &Connection, inbox: Arc<Inbox>, write: &ChannelWriteHalf<Msg>, wire: Wire) {
     let (mut read, mut to) = tokio::io::split(wire);
     let inward = async {
+        let mut is_taken = true;
         while let Some(bytes) = inbox.take(usize::MAX).await {
             connection.count(bytes.len(), 0);
-            if to.write_all(&bytes).await.is_err() {
-                // Nobody takes it any more, but may still have something to say.
-                return;
-            }
+            // Whoever takes nothing any more may still have something to say; what comes meanwhile is let go.
+            is_taken = is_taken && to.write_all(&bytes).await.is_ok();
         }
         let _ = to.shutdown().await;
     };

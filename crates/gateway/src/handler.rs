@@ -154,12 +154,13 @@ impl Handler {
         let seat = Seat(Arc::clone(&connection));
         let cut = connection.cutter.was_cut();
         tokio::spawn(async move {
-            let work = serve(&connection, visit.as_ref(), idle, inbox, running);
+            let work = serve(&connection, visit.as_ref(), idle, Arc::clone(&inbox), running);
             tokio::select! {
                 () = work => {}
                 () = closed.notified() => {}
                 () = cut => {}
             }
+            inbox.close();
             drop(seat);
         });
         Ok(())
@@ -182,7 +183,7 @@ impl Handler {
                 match opened {
                     Ok(wire) => {
                         reply.accept().await;
-                        forward::carry(&connection, inbox, &write, wire).await;
+                        forward::carry(&connection, Arc::clone(&inbox), &write, wire).await;
                         let _ = write.eof().await;
                         let _ = write.close().await;
                     }
@@ -195,6 +196,7 @@ impl Handler {
                 () = closed.notified() => {}
                 () = cut => {}
             }
+            inbox.close();
             drop(seat);
         });
     }

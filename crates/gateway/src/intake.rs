@@ -91,6 +91,14 @@ impl Inbox {
         self.come.notify_one();
     }
 
+    /// Nobody will take anything any more: what lies here goes, and what still comes with it.
+    pub fn close(&self) {
+        let mut waiting = self.lock();
+        let left = std::mem::take(&mut waiting.bytes);
+        self.intake.held.fetch_sub(left.len(), Ordering::Relaxed);
+        waiting.is_over = true;
+    }
+
     /// What has come, at most so much; waits for it. Nothing once there is no more. Whatever is taken is no longer held.
     pub async fn take(&self, most: usize) -> Option<Vec<u8>> {
         loop {
@@ -146,6 +154,10 @@ mod tests {
         assert_eq!(intake.window(), WINDOW);
         one.add(&vec![0; 9 << 20]);
         assert!(intake.is_flooded());
+        other.add(b"left");
+        other.close();
+        other.add(b"late");
+        assert_eq!(other.take(9).await, None);
         drop(one);
         assert!(!intake.is_full() && !intake.is_flooded(), "what nobody will take is not held");
     }

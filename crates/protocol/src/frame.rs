@@ -5,7 +5,9 @@ use atelier_domain::world::Part;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::instance::Target;
 use crate::message::{Run, ToAgent, ToServer};
+use crate::remote::MAX_COMMAND;
 
 /// The most bytes of output or of a file in one frame.
 pub const MAX_BYTES: usize = 256 << 10;
@@ -148,6 +150,10 @@ pub fn decode_to_agent(text: &str) -> Result<ToAgent, DecodeError> {
         ToAgent::Identity(identity) => {
             at_most("a token", identity.token.len(), MAX_TEXT)?;
             at_most("an address", identity.url.len(), MAX_TEXT)?;
+        }
+        ToAgent::Open { target: Target::Session { start, .. }, .. } => {
+            at_most("a command", start.command.as_ref().map_or(0, String::len), MAX_COMMAND)?;
+            at_most("a session's variables", start.environment.len(), MAX_NAME)?;
         }
         _ => {}
     }

@@ -4,9 +4,10 @@ use atelier_domain::UserId;
 use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::time::Span;
 use atelier_domain::world::{Exit, Part};
+use atelier_protocol::remote::{Endpoint, Screen, SessionStart};
 use atelier_protocol::{
     App, Auth, Bytes, CustomApps, DecodeError, Event, Facts, Hello, JobEnvironment, MAX_BYTES, MAX_FRAME, MAX_HELLO,
-    Numbered, Peer, Person, Run, Sample, Start, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first,
+    Numbered, Peer, Person, Run, Sample, Start, Target, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first,
     decode_to_agent, decode_to_server, encode,
 };
 use proptest::prelude::*;
@@ -101,6 +102,23 @@ fn custom_apps() -> impl Strategy<Value = ToAgent> {
     })
 }
 
+fn target() -> impl Strategy<Value = Target> {
+    let instance = InstanceId(7);
+    let session = (proptest::option::of(".{0,50}"), any::<Option<(u16, u16)>>(), ".{0,20}").prop_map(
+        move |(command, size, term)| {
+            let terminal = size.map(|(columns, rows)| Screen { term: term.clone(), columns, rows });
+            let start = SessionStart { command, terminal, environment: vec![("LANG".to_owned(), term)] };
+            Target::Session { instance, start: Box::new(start) }
+        },
+    );
+    let endpoint = prop_oneof![
+        (".{0,30}", any::<u16>()).prop_map(|(host, port)| Endpoint::Tcp { host, port }),
+        ".{0,30}".prop_map(Endpoint::Socket),
+    ];
+    let connect = endpoint.prop_map(move |to| Target::Connect { instance, to });
+    prop_oneof![session, connect, Just(Target::Sftp { instance })]
+}
+
 fn to_agent() -> impl Strategy<Value = ToAgent> {
     prop_oneof![
         start(),
@@ -120,6 +138,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
         Just(ToAgent::Undrain),
         (".{0,70}", ".{0,50}").prop_map(|(blob, why)| ToAgent::NoFile { blob, why: why.into() }),
         any::<u32>().prop_map(|grace| ToAgent::Quit { grace: Span::seconds(grace) }),
+        (".{0,40}", target()).prop_map(|(ticket, target)| ToAgent::Open { ticket, target }),
     ]
 }
 

@@ -174,7 +174,7 @@ impl NotLetIn {
             S::Creating | S::SettingUp | S::UserSettingUp | S::Starting | S::Restarting => {
                 "Connect again when it runs; its page shows how far it is:"
             }
-            S::Stopping | S::Resizing => "Start it on its page when that is done:",
+            S::Stopping | S::Resizing | S::Transferring => "Start it on its page when that is done:",
             S::Deleting | S::CreateFailed => "It cannot be used any more:",
             S::Unusable | S::Unknown => "Its node does not answer; its page says more:",
         };
