@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(all.due(1, now), Vec::new());
         let later = now + Duration::from_secs(1_801);
         assert_eq!(all.due(2, later), Vec::new(), "another server would not understand");
-        assert_eq!(all.due(1, later), [user.clone()]);
+        assert_eq!(all.due(1, later), std::slice::from_ref(&user));
         assert_eq!(all.due(1, later), Vec::new(), "not again at once");
         all.drop_one(&user);
         assert!(!file.exists() && all.variables(&user).is_empty());

@@ -105,7 +105,7 @@ fn in_state(wanted: InstanceState) -> Stage {
         S::Unknown | S::Unusable => drop(stage.report(Report::NodeSilent(node))),
         S::Deleting => drop(stage.must("Ada", Order::DeleteInstance(LAB))),
         S::Stopping | S::Stopped | S::Resizing | S::Transferring | S::Starting => {
-            drop(stage.must("Ada", Order::StopInstance(LAB)));
+            let _ = stage.must("Ada", Order::StopInstance(LAB));
         }
         _ => {}
     }

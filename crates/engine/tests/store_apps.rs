@@ -51,7 +51,7 @@ async fn applications_are_kept_by_instance_and_name(kind: Kind) {
     let changed = AppDraft { port: Some(7_007), ..board.draft.clone() }.check().expect("fine");
     put(&store, &workspace, one, &changed).await;
     assert_eq!(store.apps_of(one).await.expect("reads"), [flow.clone(), changed]);
-    assert_eq!(store.apps_of(other).await.expect("reads"), [board.clone()]);
+    assert_eq!(store.apps_of(other).await.expect("reads"), std::slice::from_ref(&board));
     let mut tx = store.begin(NOW).await.expect("begins");
     let gone = Event::AppRemoved { instance: "ines-lab".into(), app: board.name.to_string() };
     assert!(tx.remove_app(&workspace, one, &board.name, &console(), &gone).await.expect("works"));

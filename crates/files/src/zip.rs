@@ -332,7 +332,7 @@ fn dos_time(millis: i64) -> (u16, u16) {
         return (0, 0x21);
     }
     let date = ((year - 1980) << 9) | (month << 5) | day;
-    let time = (second / 3_600 << 11) | (second / 60 % 60 << 5) | (second % 60 / 2);
+    let time = ((second / 3_600) << 11) | ((second / 60 % 60) << 5) | (second % 60 / 2);
     (u16::try_from(time).unwrap_or(0), u16::try_from(date).unwrap_or(0x21))
 }
 

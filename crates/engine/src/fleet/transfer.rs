@@ -54,7 +54,9 @@ async fn carry_out(fleet: &Fleet, instance: InstanceId, from: UserId, to: UserId
     let given = tokio::task::spawn_blocking(move || {
         give(&folders.instance(instance), &place, from.uid.zip(to.uid)).map_err(|error| error.to_string())
     });
-    given.await.map_err(|error| error.to_string())?
+    given.await.map_err(|error| error.to_string())??;
+    // Their variables may hold what opens doors, and they would run as somebody who has never seen them.
+    fleet.store().drop_apps_of(instance).await.map_err(|error| error.to_string())
 }
 
 /// The names of what would be taken out of an instance's home.

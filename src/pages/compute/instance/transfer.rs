@@ -111,7 +111,7 @@ fn wiped(view: &TransferView) -> Vec<Consequence> {
         },
         Consequence {
             name: "Ended".into(),
-            outcome: "Shares, sessions in applications, terminals, and tokens of the instance.".into(),
+            outcome: "Shares, sessions in applications, terminals, tokens of the instance, and applications that were added, whose variables may hold secrets.".into(),
             tone: Tone::Warning,
             note: "at once".into(),
         },
