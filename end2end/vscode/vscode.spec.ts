@@ -62,7 +62,8 @@ test('VS Code is installed by a button, opens a file and runs a terminal, and on
   await expect(card).toContainText(/Every instance offers it|could not be installed/, { timeout: 1_500_000 });
   await expect(card).toContainText('Every instance offers it');
 
-  await create(page, visit);
+  // The editor, its extensions and a terminal want more than the smallest size has.
+  await create(page, visit, 'local-2');
   await expect(page.getByText('Running').first()).toBeVisible({ timeout: 60_000 });
   await visit(desk);
   await expect(page.getByRole('link', { name: /VS Code/ }).first()).toContainText('Starts when you open it');
