@@ -2,6 +2,7 @@
 
 #![allow(
     missing_docs,
+    clippy::too_many_arguments,
     reason = "the argument structs of server functions are generated; their fields are the form's fields"
 )]
 
@@ -154,7 +155,6 @@ pub async fn accept_scripts(
 
 /// Adds an application to an instance, or changes it. For the owner alone.
 #[server(prefix = "/fn", endpoint = "put_app")]
-#[allow(clippy::too_many_arguments, reason = "they are the fields of the form")]
 pub async fn put_app(
     instance: String,
     #[server(default)] replaces: String,
