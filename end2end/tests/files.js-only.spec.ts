@@ -11,7 +11,7 @@ test('an upload that was cut goes on where it was', async ({ signedInAs, visit, 
   const page = await signedInAs(admin);
   const folder = `cut-${unique()}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, '');
   await visit(files);
-  await page.getByLabel('Name').fill(folder);
+  await page.getByRole('textbox', { name: 'Name' }).fill(folder);
   await page.getByRole('button', { name: 'Make folder' }).click();
   await expect(page.getByRole('heading', { name: folder, level: 1 })).toBeVisible();
   await ready();
@@ -34,7 +34,7 @@ test('an upload that was cut goes on where it was', async ({ signedInAs, visit, 
   await page.getByLabel('Files', { exact: true }).setInputFiles({ name: 'large.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(size, 7) });
   await page.getByRole('button', { name: 'Upload' }).click();
   await expect(page.getByRole('link', { name: 'large.bin', exact: true })).toBeVisible({ timeout: 60_000 });
-  await expect(page.getByText('17.0 MiB')).toBeVisible();
+  await expect(page.getByText('17.0 MiB', { exact: true })).toBeVisible();
   expect(cuts).toBe(2);
   expect(new Set(offsets).size, 'each piece has its own place').toBe(3);
 });

@@ -15,7 +15,7 @@ type Visit = (path: string) => Promise<unknown>;
 async function ownFolder(page: Page, visit: Visit): Promise<string> {
   const folder = named('folder');
   await visit(files);
-  await page.getByLabel('Name').fill(folder);
+  await page.getByRole('textbox', { name: 'Name' }).fill(folder);
   await page.getByRole('button', { name: 'Make folder' }).click();
   await expect(page.getByRole('heading', { name: folder, level: 1 })).toBeVisible();
   return folder;

@@ -318,7 +318,7 @@ mod tests {
         }
         assert!(markup.contains("<h3>Title</h3>") && markup.contains("<strong>bold</strong>"), "{markup}");
         assert!(markup.contains("href=\"https://example.org/x\""), "{markup}");
-        assert!(markup.contains("/w/studio/files/view?path=Users%2Fines%2Fnotes%2Fdata.csv"), "{markup}");
+        assert!(markup.contains("/w/studio/files/view?path=Users%2Fines%2Fnotes%2Fdata%2Ecsv"), "{markup}");
         assert!(markup.contains("/w/studio/files/image?path="), "{markup}");
         assert!(markup.contains("<span class=\"k\">if</span> x &lt; "), "{markup}");
         assert!(!markup.contains("//evil.example"), "{markup}");
