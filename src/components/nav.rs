@@ -284,7 +284,7 @@ mod tests {
             let rights = Rights::of(&[role]);
             let seen = NAV.iter().flat_map(|group| group.entries).filter(|entry| entry.is_for(&rights)).count();
             // Engines and the environment are for who runs the machines.
-            let wanted = if rights.may_at_all(Action::EngineRead) { 14 } else { 12 };
+            let wanted = if rights.may_at_all(Action::EngineRead) { 15 } else { 13 };
             assert_eq!(seen, wanted, "{role:?}");
         }
         assert!(NAV.iter().flat_map(|group| group.entries).all(|entry| !entry.is_for(&Rights::default())));
