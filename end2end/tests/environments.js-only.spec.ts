@@ -18,7 +18,7 @@ test('what is built once runs in a job and in a notebook, and what was installed
   const page = await signedInAs(admin);
   await create(page, visit);
   await visit(`${environments}/new`);
-  await page.getByLabel('Name').fill('churn');
+  await page.getByRole('textbox', { name: 'Name' }).fill('churn');
   await page.getByRole('textbox', { name: 'List' }).fill('six==1.16.0');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(toast(page, 'churn:1 is saved. It is being built.')).toBeVisible();

@@ -22,7 +22,7 @@ test('an environment is written, mended, versioned, compared and deleted', async
 
   // Every wrong line is named, and nothing typed is lost.
   const list = page.getByRole('textbox', { name: 'List' });
-  await page.getByLabel('Name').fill(name);
+  await page.getByRole('textbox', { name: 'Name' }).fill(name);
   await list.fill('# the model\nsix\n--pre\nnumpy=1');
   await page.getByLabel('Note').fill('the first');
   const build = page.getByRole('checkbox', { name: 'Build it now' });
@@ -76,7 +76,7 @@ test('the form of jobs offers what there is', async ({ signedInAs, visit }) => {
   const page = await signedInAs(admin);
   const name = named();
   await visit(`${environments}/new`);
-  await page.getByLabel('Name').fill(name);
+  await page.getByRole('textbox', { name: 'Name' }).fill(name);
   await page.getByRole('textbox', { name: 'List' }).fill('six');
   const build = page.getByRole('checkbox', { name: 'Build it now' });
   if (await build.count()) await build.uncheck();

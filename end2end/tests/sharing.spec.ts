@@ -4,6 +4,9 @@ import type { Page } from '@playwright/test';
 
 import { admin, expect, test, toast, unique } from '../fixtures.ts';
 
+// Chromium prints one for the page that says why an application is not opened.
+test.use({ allowedConsoleErrors: /status of 403/ });
+
 const instances = '/w/studio/compute/instances';
 
 const named = (kind: string) => `${kind}-${unique()}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, '').slice(0, 24).replace(/-$/, '');

@@ -74,10 +74,13 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
         Some(view) => vec![("existing", view.row.name.to_string())],
         None => Vec::new(),
     };
+    // Who freezes an instance into another version of what is there gives no name.
+    let is_named = form.frozen.is_none() || form.own.is_empty();
     let name = form.of.is_none().then(|| {
         view! {
             <Field
                 label="Name" name="name" value=state.value("name", "") problem=state.problem("name") autocomplete="off"
+                required=is_named
                 help="3 to 24 of a–z, 0–9 and hyphens, such as churn. Jobs name it so."
             />
         }
