@@ -37,7 +37,6 @@ fn start(job: u64, is_alone: bool) -> ToAgent {
             files: Vec::new(),
             is_alone,
         },
-        environment: None,
     }))
 }
 

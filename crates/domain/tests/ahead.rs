@@ -32,7 +32,6 @@ fn submit() -> Input {
         retry: None,
         tier: Tier::Dedicated,
         after: Vec::new(),
-        environment: None,
     }))
 }
 

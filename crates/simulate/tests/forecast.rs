@@ -187,7 +187,6 @@ fn spec(cores: u64, nodes: u32, timeout: Option<Span>) -> JobSpec {
         retry: None,
         tier: Tier::Dedicated,
         after: Vec::new(),
-        environment: None,
     }
 }
 

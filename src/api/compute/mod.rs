@@ -12,9 +12,7 @@ mod quote;
 pub mod schedules;
 #[cfg(feature = "ssr")]
 mod serverless;
-pub mod sharing;
 pub mod sizes;
-pub mod transfer;
 #[cfg(feature = "ssr")]
 pub(crate) mod typed;
 

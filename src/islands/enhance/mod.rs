@@ -25,8 +25,6 @@ mod quote;
 #[cfg(feature = "hydrate")]
 mod toasts;
 #[cfg(feature = "hydrate")]
-mod upload;
-#[cfg(feature = "hydrate")]
 mod week_grid;
 #[cfg(feature = "hydrate")]
 mod zone;
@@ -47,7 +45,6 @@ fn install() {
     super::press::install();
     // The order matters for submits: the dialog that asks first comes before the button is marked as busy.
     confirm::install();
-    upload::install();
     pending::install();
     autosubmit::install();
     bulk::install();

@@ -98,7 +98,6 @@ impl Agent {
             person: person(1),
             folder: self.instance(),
             base: None,
-            kernels: None,
             layer: 1,
             apps: Vec::new(),
             environment: vec![
@@ -106,8 +105,6 @@ impl Agent {
                 ("API_TOKEN".to_owned(), "secret".to_owned()),
             ],
             has_scripts: false,
-            apps_revision: 1,
-            programs: Vec::new(),
         }
     }
 
@@ -168,7 +165,6 @@ pub fn python(code: &str) -> App {
         argv: argv.map(ToOwned::to_owned).to_vec(),
         health: "/health".to_owned(),
         has_kernels: true,
-        ..App::default()
     }
 }
 
@@ -231,13 +227,8 @@ impl Server {
 
     /// Waits until an application does so.
     pub async fn app(&mut self, state: AppState) -> AppStatus {
-        self.app_called("web", state).await
-    }
-
-    /// The same, of one of that name.
-    pub async fn app_called(&mut self, name: &str, state: AppState) -> AppStatus {
-        let found = |server: &Self| server.instance.app(name).filter(|app| app.state == state).cloned();
-        self.until(&format!("{name} to be {state:?}"), found).await
+        let found = |server: &Self| server.instance.app("web").filter(|app| app.state == state).cloned();
+        self.until(&format!("the application to be {state:?}"), found).await
     }
 
     /// Asks for a stream; why there is none.

@@ -70,7 +70,6 @@ impl World {
         match Awaited::by(after) {
             Awaited::Job(id) => self.is_alive(id),
             Awaited::Array(first) => self.arrays.contains_key(&first),
-            Awaited::Environment(_) => true,
         }
     }
 
@@ -157,10 +156,7 @@ impl World {
 
     fn audit_computes(&self, wrong: &mut Vec<String>) {
         for instance in self.instances.values() {
-            let is_resting = matches!(
-                instance.phase,
-                InstancePhase::Stopped | InstancePhase::Resizing { .. } | InstancePhase::Transferring { .. }
-            );
+            let is_resting = matches!(instance.phase, InstancePhase::Stopped | InstancePhase::Resizing { .. });
             if is_resting && instance.node.is_some() {
                 wrong.push(format!("{} rests and has a node", instance.id));
             }

@@ -11,11 +11,10 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
-use super::recipe::Kind;
 use super::status::Built;
 
 /// Written last. What holds it is complete.
-pub(super) const MARK: &str = ".complete";
+const MARK: &str = ".complete";
 
 /// The folder.
 #[derive(Clone, Debug)]
@@ -100,22 +99,14 @@ impl Shelf {
         let mut gone = Vec::new();
         for hash in self.hashes() {
             let place = self.place(&hash);
-            // What people have named goes by other rules.
-            let is_named = || self.look(&hash).is_some_and(|built| built.kind == Kind::Named);
-            if keep.contains(&place) || is_named() {
+            if keep.contains(&place) {
                 continue;
             }
-            self.remove(&hash)?;
+            remove(&place)?;
+            let _ = fs::remove_file(self.log(&hash));
             gone.push(place);
         }
         Ok(gone)
-    }
-
-    /// Removes one with its log, for who holds the lock.
-    pub fn remove(&self, hash: &str) -> io::Result<()> {
-        remove(&self.place(hash))?;
-        let _ = fs::remove_file(self.log(hash));
-        Ok(())
     }
 
     /// Says that an environment is complete. All of it is on the disk before the mark is.
@@ -195,17 +186,7 @@ mod tests {
             platform: "linux".into(),
         };
         let packages = vec![("six".into(), "1.17.0".into())];
-        Built {
-            hash,
-            path: place,
-            packages,
-            python,
-            built_in_ms: 1,
-            built_at: Timestamp(2),
-            size: 3,
-            kind: Kind::Base,
-            has_kernel: false,
-        }
+        Built { hash, path: place, packages, python, built_in_ms: 1, built_at: Timestamp(2), size: 3 }
     }
 
     #[test]

@@ -183,7 +183,6 @@ pub fn submit(cluster: ClusterId) -> Order {
         retry: None,
         tier: Default::default(),
         after: Vec::new(),
-        environment: None,
     })
 }
 

@@ -170,7 +170,6 @@ impl Site {
             retry: None,
             tier: Default::default(),
             after: Vec::new(),
-            environment: None,
         }
     }
 

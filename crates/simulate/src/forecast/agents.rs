@@ -50,7 +50,6 @@ enum Event {
     SetUp(InstanceId, u64),
     ScriptDone(InstanceId, u64),
     Resized(InstanceId, u64),
-    Transferred(InstanceId, u64),
 }
 
 #[derive(Debug, Default)]
@@ -162,9 +161,6 @@ impl Agents {
                     say(Report::ScriptDone { instance, generation, creation_done: true, failure: None });
                 }
                 Event::Resized(instance, generation) => say(Report::Resized { instance, generation, failure: None }),
-                Event::Transferred(instance, generation) => {
-                    say(Report::Transferred { instance, generation, failure: None });
-                }
             }
         }
     }
@@ -229,14 +225,10 @@ impl Agents {
                 Effect::RunScript { instance, generation, .. } => {
                     self.at(now.plus(SETTING_UP), Event::ScriptDone(*instance, *generation));
                 }
-                Effect::Transfer { instance, generation, .. } => {
-                    self.at(now.plus(SETTING_UP), Event::Transferred(*instance, *generation));
-                }
                 Effect::Resize { instance, generation, .. } => {
                     self.at(now.plus(SETTING_UP), Event::Resized(*instance, *generation));
                 }
-                // Nobody knows how long a build takes; what waits for one has no start that could be said.
-                Effect::Undrain { .. } | Effect::TerminateUnknown { .. } | Effect::BuildEnvironment { .. } => {}
+                Effect::Undrain { .. } | Effect::TerminateUnknown { .. } => {}
             }
         }
     }

@@ -376,9 +376,7 @@ impl<'scenario> Machines<'scenario> {
                 | Effect::TerminateUnknown { .. }
                 | Effect::SetUp { .. }
                 | Effect::RunScript { .. }
-                | Effect::Transfer { .. }
-                | Effect::Resize { .. }
-                | Effect::BuildEnvironment { .. } => {}
+                | Effect::Resize { .. } => {}
             }
         }
     }

@@ -6,7 +6,7 @@
 mod desk;
 mod door;
 mod lab;
-pub mod nginx;
+mod nginx;
 mod page;
 mod proxy;
 mod sockets;

@@ -97,7 +97,6 @@ impl World {
                     _ => {}
                 });
             }
-            InstancePhase::Transferring { .. } => self.transfer_due(id),
             InstancePhase::Resizing { .. } => {
                 let generation = instance.generation;
                 let detail: Text = format!("no answer within {RESIZE_LIMIT}").into();

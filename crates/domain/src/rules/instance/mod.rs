@@ -8,7 +8,6 @@ mod down;
 mod health;
 mod idle;
 mod settings;
-mod transfer;
 mod up;
 
 use crate::compute::instance::{

@@ -49,14 +49,6 @@ const APPLICATION: &str = "
     }
 ";
 
-const FILES: &str = "
-    server {
-        listen 127.0.0.1:@PORT@;
-        root @FILES@;
-        sendfile off;
-    }
-";
-
 const PROXY: &str = "
     upstream application {
         server unix:@SOCKET@;
@@ -90,22 +82,15 @@ pub fn version(program: &Path) -> Result<String> {
 
 /// A static server of `files`, on a port for those who ask directly and on the socket of an application.
 pub fn application(program: &Path, folder: &Path, files: &Path, socket: &Path) -> Result<Running> {
-    let http = APPLICATION.replace("@FILES@", &files.display().to_string());
-    start(program, folder, &http, socket, super::proxy::SMALL)
-}
-
-/// A static server of `files` that copies what it sends, as whoever looks at bytes must; `ready` is one of them.
-pub fn files(program: &Path, folder: &Path, files: &Path, ready: &str) -> Result<Running> {
-    let http = FILES.replace("@FILES@", &files.display().to_string());
-    start(program, folder, &http, Path::new(""), &format!("/{ready}"))
+    start(program, folder, &APPLICATION.replace("@FILES@", &files.display().to_string()), socket)
 }
 
 /// A reverse proxy before what listens on that socket.
 pub fn proxy(program: &Path, folder: &Path, socket: &Path) -> Result<Running> {
-    start(program, folder, PROXY, socket, super::proxy::SMALL)
+    start(program, folder, PROXY, socket)
 }
 
-fn start(program: &Path, folder: &Path, http: &str, socket: &Path, ready: &str) -> Result<Running> {
+fn start(program: &Path, folder: &Path, http: &str, socket: &Path) -> Result<Running> {
     fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
     let is_root = fs::metadata(folder).map_err(Failure::file("looking at", folder))?.uid() == 0;
     let port = free_port();
@@ -116,5 +101,5 @@ fn start(program: &Path, folder: &Path, http: &str, socket: &Path, ready: &str) 
     fs::write(&file, settings).map_err(Failure::file("writing", &file))?;
     let mut command = Command::new(program);
     command.arg("-p").arg(folder).arg("-c").arg(&file).args(["-e", "stderr", "-g", "daemon off;"]);
-    Ok(Running::start(&mut command, port, ready, &folder.join("log"))?.0)
+    Ok(Running::start(&mut command, port, super::proxy::SMALL, &folder.join("log"))?.0)
 }
