@@ -10,10 +10,10 @@ export const desk = `${instances}/desk`;
 type Visit = (path: string) => Promise<unknown>;
 
 /** Makes the instance `desk` through the wizard and waits for its page. */
-export async function create(page: Page, visit: Visit): Promise<void> {
+export async function create(page: Page, visit: Visit, size = 'local-half'): Promise<void> {
   await visit(`${instances}/new`);
   await page.getByLabel('Name', { exact: true }).fill('desk');
-  await page.getByRole('radio', { name: 'local-half' }).check();
+  await page.getByRole('radio', { name: size }).check();
   await page.getByRole('button', { name: 'Review + create' }).click();
   await page.getByRole('button', { name: 'Create instance' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('desk');

@@ -17,7 +17,14 @@ use crate::pages::{
     ClusterPage, DeleteClusterPage, EnginesPage, NewClusterPage, PreviewPage, RemoveSizePage, RemoveUnknownPage,
     SizePage, SizesPage,
 };
-use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage};
+use crate::pages::{
+    CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
+};
+use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage, TransferPage};
+use crate::pages::{
+    DeleteFilesPage, EditFilePage, EmptyTrashPage, FilePage, FilesPage, FilesUsagePage, MoveFilePage, NewFilePage,
+    TrashPage,
+};
 use crate::pages::{InstanceSchedulesPage, NewInstancePage, SchedulesPage, SettingsPage};
 use crate::server::{assets, page};
 use atelier_domain::account::Theme;
@@ -110,7 +117,10 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/compute/instances/:name/logs") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/monitoring") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/apps") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/transfer") view=TransferPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=SsrMode::Async/>
                 <Route
@@ -118,11 +128,25 @@ pub fn App() -> impl IntoView {
                     ssr=SsrMode::Async
                 />
                 <Route path=path!("/w/:workspace/schedules") view=SchedulesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments") view=EnvironmentsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/new") view=NewEnvironmentPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/compare") view=CompareEnvironmentsPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/:name") view=NamedEnvironmentPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/environments/:name/delete") view=DeleteEnvironmentPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/settings") view=SettingsPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/cost") view=CostPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/cost/budgets") view=BudgetsPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/quota") view=QuotaPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/shares") view=SharesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files") view=FilesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/view") view=FilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/edit") view=EditFilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/new") view=NewFilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/move") view=MoveFilePage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/delete") view=DeleteFilesPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/trash") view=TrashPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/trash/empty") view=EmptyTrashPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/files/usage") view=FilesUsagePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/activity") view=ActivityPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/search") view=SearchPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/admin/people") view=PeoplePage ssr=SsrMode::Async/>

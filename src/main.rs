@@ -10,7 +10,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     // What runs on nodes is small: it must not even look at what the server needs.
-    match atelier::cli::on_a_node(std::env::args_os().skip(1)) {
+    let asked = atelier::cli::on_a_node(std::env::args_os().skip(1));
+    match asked.or_else(|| atelier_client::run(std::env::args_os().skip(1))) {
         Some(code) => code,
         None => atelier::cli::main(),
     }

@@ -151,6 +151,31 @@ pub fn remove_size(workspace: &str, name: &str) -> String {
     format!("/w/{workspace}/admin/sizes/{name}/remove")
 }
 
+/// The named environments of jobs and notebooks.
+pub fn environments(workspace: &str) -> String {
+    format!("/w/{workspace}/environments")
+}
+
+/// The form that makes one; `?of=name` for another version of one, `?from=instance` with what an instance holds.
+pub fn new_environment(workspace: &str) -> String {
+    format!("/w/{workspace}/environments/new")
+}
+
+/// The page that compares two versions: `?before=churn:2&after=churn:3`.
+pub fn compare_environments(workspace: &str) -> String {
+    format!("/w/{workspace}/environments/compare")
+}
+
+/// One named environment; `?version=2`, or the newest.
+pub fn named_environment(workspace: &str, name: &str) -> String {
+    format!("/w/{workspace}/environments/{name}")
+}
+
+/// The question before it is deleted.
+pub fn delete_environment(workspace: &str, name: &str) -> String {
+    format!("/w/{workspace}/environments/{name}/delete")
+}
+
 /// The Python environment of instances.
 pub fn environment(workspace: &str) -> String {
     format!("/w/{workspace}/admin/environment")
@@ -273,12 +298,18 @@ pub fn settings(workspace: &str) -> String {
     format!("/w/{workspace}/admin/settings")
 }
 
-/// A tab of the page of an instance: `jobs`, `logs`, `monitoring`, `history` or `settings`; empty for the first.
+/// A tab of the page of an instance: `apps`, `jobs`, `logs`, `monitoring`, `history`, `sharing` or `settings`; empty for
+/// the first.
 pub fn instance_tab(workspace: &str, name: &str, tab: &str) -> String {
     match tab {
         "" => instance(workspace, name),
         tab => format!("/w/{workspace}/compute/instances/{name}/{tab}"),
     }
+}
+
+/// The page that asks to whom an instance is given, and says what that means.
+pub fn transfer_instance(workspace: &str, name: &str) -> String {
+    format!("/w/{workspace}/compute/instances/{name}/transfer")
 }
 
 /// The page that asks before a verb is carried out on instances; the names follow as `?id=…&id=…`.
@@ -299,4 +330,72 @@ pub fn instance_log_events(workspace: &str, name: &str, log: &str) -> String {
 /// Where the form for scripts is sent: texts and files together.
 pub fn instance_scripts(workspace: &str, name: &str) -> String {
     format!("/w/{workspace}/instances/{name}/scripts")
+}
+
+fn with_path(page: String, path: &str) -> String {
+    if path.is_empty() {
+        return page;
+    }
+    let query = leptos_router::params::ParamsMap::from_iter([("path", path.to_owned())]).to_query_string();
+    format!("{page}{query}")
+}
+
+/// A folder of the workspace's files; empty for the top.
+pub fn files(workspace: &str, path: &str) -> String {
+    with_path(format!("/w/{workspace}/files"), path)
+}
+
+/// A page about one file or folder: `view`, `edit`, `new`, `move`.
+pub fn file_page(workspace: &str, page: &str, path: &str) -> String {
+    with_path(format!("/w/{workspace}/files/{page}"), path)
+}
+
+/// What was deleted.
+pub fn trash(workspace: &str) -> String {
+    format!("/w/{workspace}/files/trash")
+}
+
+/// Who uses how much, and what could go.
+pub fn files_usage(workspace: &str) -> String {
+    format!("/w/{workspace}/files/usage")
+}
+
+/// The page that asks before something is deleted; the paths follow as `?id=…&id=…`.
+pub fn delete_files(workspace: &str) -> String {
+    format!("/w/{workspace}/files/delete")
+}
+
+/// A file as it is.
+pub fn file_download(workspace: &str, path: &str) -> String {
+    with_path(format!("/w/{workspace}/files/download"), path)
+}
+
+/// A folder as one archive.
+pub fn file_zip(workspace: &str, path: &str) -> String {
+    with_path(format!("/w/{workspace}/files/zip"), path)
+}
+
+/// A picture, to be shown in a page.
+pub fn file_image(workspace: &str, path: &str) -> String {
+    with_path(format!("/w/{workspace}/files/image"), path)
+}
+
+/// A picture in a notebook.
+pub fn notebook_image(workspace: &str, path: &str, cell: usize, output: usize) -> String {
+    format!("{}&cell={cell}&output={output}", with_path(format!("/w/{workspace}/files/notebook-image"), path))
+}
+
+/// Where files are sent, into the folder at `path`.
+pub fn file_upload(workspace: &str, path: &str) -> String {
+    with_path(format!("/w/{workspace}/files/upload"), path)
+}
+
+/// Where the editor sends its text.
+pub fn file_save(workspace: &str) -> String {
+    format!("/w/{workspace}/files/save")
+}
+
+/// Uploads in pieces.
+pub fn file_pieces(workspace: &str) -> String {
+    format!("/w/{workspace}/files/uploads")
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
+use atelier_domain::workload;
 use atelier_engine::clock;
 use atelier_engine::store::{Author, Store, WriteTx};
 use axum::http::request::Parts;
@@ -74,6 +75,15 @@ impl Caller {
     /// Allows an action on somebody's things, or refuses with who can help.
     pub async fn authorise_for(&self, action: Action, whose: Whose) -> Result<&Actor, AppError> {
         let actor = self.actor()?;
+        if let Some(origin) = actor.origin.as_ref().filter(|_| !workload::allows(action)) {
+            return Err(AppError::Refused {
+                code: "workload.not-allowed".into(),
+                message: format!(
+                    "The token of {origin} does not include {}, whatever its owner may do. Sign in, or use a personal token.",
+                    action.key()
+                ),
+            });
+        }
         let Err(denied) = actor.person.rights().check(action, whose) else {
             return Ok(actor);
         };

@@ -8,13 +8,17 @@ pub mod budgets;
 #[cfg(feature = "ssr")]
 pub(crate) mod caller;
 pub mod compute;
+pub mod editors;
 pub mod environments;
+pub mod files;
 pub mod history;
 pub mod jobs;
+pub mod library;
 pub mod people;
 pub mod quota;
 pub mod search;
 pub mod shares;
+pub mod ssh;
 pub mod tokens;
 
 use serde::{Deserialize, Serialize};

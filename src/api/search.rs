@@ -96,6 +96,21 @@ mod reads {
             ),
             page(Action::JobRead, paths::jobs(slug), "jobs", "Jobs", "What runs, waits and has run"),
             page(Action::JobSubmit, paths::new_job(slug), "plus", "Submit job", "A command, a script, files"),
+            page(
+                Action::EnvironmentRead,
+                paths::environments(slug),
+                "notebook",
+                "Environments",
+                "Named Python packages for jobs and notebooks",
+            ),
+            page(
+                Action::FileRead,
+                paths::files(slug, ""),
+                "folder",
+                "Files",
+                "Your own folder and shared ones, in every instance and job",
+            ),
+            page(Action::FileRead, paths::trash(slug), "trash", "Trash", "What you deleted in Files"),
             page(Action::HistoryRead, paths::activity(slug), "audit", "Activity", "The history: who did what, and why"),
             page(
                 Action::CostRead,

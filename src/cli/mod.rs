@@ -2,6 +2,7 @@
 //!
 //! Every command that needs settings takes the same ones, made from the one table in [`crate::server::config`], and reads them the same way.
 
+mod editor;
 mod environment;
 mod nodes;
 mod replay;
@@ -80,6 +81,7 @@ pub fn main() -> ExitCode {
             finish(block_on(serve::run(config)))
         }
         "environment" => finish(block_on(environment::build(config))),
+        "editor" => finish(block_on(editor::install(config))),
         "replay" => finish(block_on(replay::run(config, sub.clone()))),
         "stop-all" => finish(block_on(nodes::stop_all(config))),
         "token" => finish(block_on(token::run(config, sub.clone()))),
@@ -119,10 +121,23 @@ fn command() -> Command {
                 .about("Runs jobs on a node; started by the server’s drivers")
                 .arg(Arg::new("config").long("config").value_name("FILE").help("What the driver has written for it")),
         )
+        // Carried out before any of this is looked at, by the crate that programs on nodes have too; here for --help alone.
+        .subcommands(
+            [
+                ("whoami", "Says who you are, over the REST API"),
+                ("jobs", "Lists jobs, over the REST API"),
+                ("submit", "Submits a job, over the REST API: submit --cluster pool -- python train.py"),
+                ("job", "Says how a job does, or waits for it, over the REST API"),
+                ("logs", "Prints what a job prints, over the REST API"),
+                ("cancel", "Cancels a job, over the REST API"),
+            ]
+            .map(|(name, about)| Command::new(name).about(about)),
+        )
         .subcommand(with_settings(
             Command::new("stop-all").about("Ends all nodes on this machine that a stopped server has left running"),
         ))
         .subcommand(with_settings(environment::command()))
+        .subcommand(with_settings(editor::command()))
         .subcommand(with_settings(replay::command()))
         .subcommand(simulate::command())
         .subcommand(with_settings(token::command()))

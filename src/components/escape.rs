@@ -3,7 +3,7 @@
 //! that are written as text.
 
 /// Text for an element whose content Leptos does not escape.
-pub(super) fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     raw.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -61,6 +61,7 @@ pub use code::CodeBlock;
 pub use confirm::{ConfirmCard, Consequence};
 pub use deflist::{Def, DefList};
 pub use empty::{EmptyState, WayOut};
+pub(crate) use escape::text as escape_text;
 pub use field::{Field, SelectField, TextField};
 pub use filter::{FilterBar, QuickFilter, grouped};
 pub use icon::{Glyph, Icon, Mark, sprite};

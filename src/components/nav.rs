@@ -16,6 +16,10 @@ pub enum NavItem {
     Compute,
     /// Jobs.
     Jobs,
+    /// Named environments of jobs and notebooks.
+    Environments,
+    /// The files of the workspace.
+    Files,
     /// What starts and stops by itself.
     Schedules,
     /// What computes, people and jobs cost.
@@ -73,8 +77,7 @@ impl NavEntry {
     }
 }
 
-/// The whole navigation. An entry appears here when its page exists; coming are Environments and Files in the first
-/// group.
+/// The whole navigation.
 pub static NAV: [NavGroup; 3] = [
     NavGroup {
         heading: None,
@@ -94,6 +97,14 @@ pub static NAV: [NavGroup; 3] = [
                 href: instances,
             },
             NavEntry { item: NavItem::Jobs, label: "Jobs", icon: "jobs", needs: Action::JobRead, href: paths::jobs },
+            NavEntry { item: NavItem::Files, label: "Files", icon: "folder", needs: Action::FileRead, href: files },
+            NavEntry {
+                item: NavItem::Environments,
+                label: "Environments",
+                icon: "notebook",
+                needs: Action::EnvironmentRead,
+                href: paths::environments,
+            },
             NavEntry {
                 item: NavItem::Schedules,
                 label: "Schedules",
@@ -174,6 +185,10 @@ pub static NAV: [NavGroup; 3] = [
 
 /// What the bar on phones has room for, beside the profile.
 const THUMBS: [NavItem; 4] = [NavItem::Home, NavItem::Compute, NavItem::Jobs, NavItem::People];
+
+fn files(workspace: &str) -> String {
+    paths::files(workspace, "")
+}
 
 fn instances(workspace: &str) -> String {
     paths::compute(workspace, "instances")
@@ -269,7 +284,7 @@ mod tests {
             let rights = Rights::of(&[role]);
             let seen = NAV.iter().flat_map(|group| group.entries).filter(|entry| entry.is_for(&rights)).count();
             // Engines and the environment are for who runs the machines.
-            let wanted = if rights.may_at_all(Action::EngineRead) { 13 } else { 11 };
+            let wanted = if rights.may_at_all(Action::EngineRead) { 15 } else { 13 };
             assert_eq!(seen, wanted, "{role:?}");
         }
         assert!(NAV.iter().flat_map(|group| group.entries).all(|entry| !entry.is_for(&Rights::default())));

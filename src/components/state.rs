@@ -40,6 +40,8 @@ pub enum StateWord {
     Steady,
     /// A cluster whose nodes come or go.
     Resizing,
+    /// An instance that is being given to its new owner.
+    Transferring,
     /// A cluster that starts nothing.
     Paused,
     /// A cluster that is going.
@@ -86,7 +88,7 @@ pub enum StateWord {
 
 impl StateWord {
     /// Every state.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::Online,
         Self::Away,
         Self::Waiting,
@@ -101,6 +103,7 @@ impl StateWord {
         Self::Preempted,
         Self::Steady,
         Self::Resizing,
+        Self::Transferring,
         Self::Paused,
         Self::Deleting,
         Self::Queued,
@@ -184,6 +187,7 @@ impl StateWord {
             InstanceState::Starting => Self::Starting,
             InstanceState::Restarting => Self::Restarting,
             InstanceState::Resizing => Self::Resizing,
+            InstanceState::Transferring => Self::Transferring,
             InstanceState::Deleting => Self::Deleting,
             InstanceState::CreateFailed => Self::CreationFailed,
             InstanceState::SetupFailed => Self::SetUpFailed,
@@ -221,6 +225,7 @@ impl StateWord {
             Self::Preempted => ("Preempted", "preempted", "preempted"),
             Self::Steady => ("Steady", "running", "running"),
             Self::Resizing => ("Resizing", "starting", "starting"),
+            Self::Transferring => ("Changing hands", "starting", "starting"),
             Self::Paused => ("Paused", "warning", "warning"),
             Self::Deleting => ("Deleting", "leaving", "leaving"),
             Self::Queued => ("Queued", "queued", "queued"),

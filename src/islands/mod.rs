@@ -18,6 +18,7 @@
 //! | `data-quote` | element with a form | its `data-quote-part` is asked for again while one types; see `quote.rs` |
 //! | `data-ask` | input | its `data-answer` is what the server says about it while one types; see `name_check.rs` |
 //! | `data-week` | fieldset | the weekly grid, whose bars are dragged; see `week_grid.rs` |
+//! | `data-upload` | form | sends its files in pieces to that address, into `data-upload-into`; see `upload.rs` |
 //! | `data-dismiss` | link or button in a toast | removes the toast; a warning stays away while the tab lives |
 //! | `data-log` | section | follows what a job prints; see `log.rs` |
 //! | `data-live` | element | is brought up to date; `data-key` or `id` tells its rows apart |

@@ -10,13 +10,16 @@ mod admin;
 mod budgets;
 pub(crate) mod compute;
 mod cost;
+mod environments;
 mod events;
+mod files;
 mod frame;
 mod help;
 mod home;
 mod jobs;
 mod people;
 mod profile;
+mod profile_ssh;
 mod profile_tokens;
 mod roles;
 mod schedules;
@@ -31,9 +34,16 @@ pub use admin::SharesPage;
 pub use admin::{EnginesPage, RemoveSizePage, RemoveUnknownPage, SizePage, SizesPage};
 pub use budgets::BudgetsPage;
 pub use compute::{ClusterPage, ComputePage, ComputeStart, DeleteClusterPage, NewClusterPage};
-pub use compute::{ConfirmInstancesPage, InstancePage, OpenAppPage, PreviewPage};
+pub use compute::{ConfirmInstancesPage, InstancePage, OpenAppPage, PreviewPage, TransferPage};
 pub use compute::{NEW_INSTANCE_FORM, NewInstancePage, name_answer, summary_part};
 pub use cost::CostPage;
+pub use environments::{
+    CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
+};
+pub use files::{
+    DeleteFilesPage, EditFilePage, EmptyTrashPage, FilePage, FilesPage, FilesUsagePage, MoveFilePage, NewFilePage,
+    TrashPage,
+};
 pub use help::UnknownPage;
 pub use home::HomePage;
 pub use jobs::{CancelJobsPage, ConfirmJobsPage, JobPage, JobsPage, NewJobPage};

@@ -23,10 +23,11 @@ pub fn ProfilePage() -> impl IntoView {
         });
         let (details, password, standing) = (details(&visit), password(&visit), standing(&visit.viewer));
         let tokens = super::profile_tokens::tokens(&visit);
+        let keys = super::profile_ssh::keys(&visit);
         view! {
             <Page heading="Profile" sub="How you appear, how the portal appears to you, and where you are signed in.">
                 <div class="split">
-                    <div class="stack">{details}{password}{sessions}{tokens}</div>
+                    <div class="stack">{details}{password}{sessions}{keys}{tokens}</div>
                     <aside class="stack">{standing}</aside>
                 </div>
             </Page>

@@ -18,12 +18,18 @@ pub struct Actor {
     pub workspace: Workspace,
     /// The session.
     pub session: SessionKey,
+    /// From where, if not from the person's own hands: `instance desk`, `job-12`.
+    pub origin: Option<String>,
 }
 
 impl Actor {
     /// The person as the history names them.
     pub fn as_author(&self) -> HistoryActor {
-        HistoryActor::Person { id: self.person.id.clone(), name: self.person.name.clone() }
+        let name = match &self.origin {
+            Some(origin) => format!("{} (from {origin})", self.person.name),
+            None => self.person.name.clone(),
+        };
+        HistoryActor::Person { id: self.person.id.clone(), name }
     }
 }
 
@@ -47,7 +53,7 @@ pub async fn find(state: &AppState, session: &Session) -> Result<Option<Actor>, 
     let Some(workspace) = state.workspace_by_id(&person.workspace) else {
         return Ok(None);
     };
-    Ok(Some(Actor { person, workspace, session: key }))
+    Ok(Some(Actor { person, workspace, session: key, origin: None }))
 }
 
 /// The session or the account could not be read.

@@ -1,8 +1,10 @@
 //! Removes, once an hour, what has been kept long enough.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use atelier_domain::Timestamp;
+use atelier_domain::environment::EnvironmentHash;
 use atelier_domain::time::Span;
 use atelier_engine::clock;
 use atelier_engine::fleet::{Collected, Collector};
@@ -26,6 +28,7 @@ pub async fn run(state: AppState) {
         if matches!(state.engine().status().phase, Phase::Stopped | Phase::Fenced) {
             return;
         }
+        collect_environments(&state).await;
         match collector.collect(clock::now(), kept(&state)).await {
             Ok(none) if none == Collected::default() => {}
             Ok(Collected { uploads, upload_bytes, logs, folders }) => {
@@ -35,6 +38,25 @@ pub async fn run(state: AppState) {
                 tracing::warn!(%error, "not all that was kept long enough could be removed; the next hour goes on")
             }
         }
+    }
+}
+
+/// Named environments that nothing has used for a while.
+async fn collect_environments(state: &AppState) {
+    let live = state.engine().ask(|world| {
+        let jobs = world.jobs().map(|job| &job.spec);
+        let specs = jobs.chain(world.arrays().map(|array| &array.spec));
+        specs
+            .filter_map(|spec| spec.environment.as_ref().map(|pinned| pinned.hash))
+            .collect::<BTreeSet<EnvironmentHash>>()
+    });
+    // Without the engine nobody knows what is needed.
+    let Ok(live) = live.await else { return };
+    let keep = Span::hours(24 * state.config().keep_environments_days);
+    match state.environments().library().collect(&live, keep, clock::now()).await {
+        Ok(gone) if gone.is_empty() => {}
+        Ok(gone) => tracing::info!(count = gone.len(), "removed environments that nobody used"),
+        Err(error) => tracing::warn!(%error, "environments that nobody uses could not be looked for"),
     }
 }
 

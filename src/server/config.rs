@@ -82,6 +82,12 @@ pub const SETTINGS: &[Setting] = &[
         "",
         "Ports for applications where they cannot have names of their own, such as 3100-3199; isolates them less",
     ),
+    setting(
+        "ssh_listen",
+        "ADDR:PORT",
+        "",
+        "Address and port at which instances can be entered by SSH, such as 0.0.0.0:2222; nobody can without it",
+    ),
     setting("tls_cert", "FILE", "", "Certificate chain (PEM); needs --tls-key too"),
     setting("tls_key", "FILE", "", "Private key (PEM); needs --tls-cert too"),
     setting(
@@ -108,6 +114,12 @@ pub const SETTINGS: &[Setting] = &[
         "N",
         "90",
         "Logs, outputs and figures of a job are removed so many days after its end; the job itself stays",
+    ),
+    setting(
+        "keep_environments_days",
+        "N",
+        "30",
+        "A named environment that nothing has used for so many days is removed from the disk; the next use builds it again",
     ),
     setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
     setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
@@ -282,6 +294,8 @@ pub struct Config {
     pub apps_domain: String,
     /// Ports for applications in place of names.
     pub apps_ports: Option<PortRange>,
+    /// Where instances can be entered by SSH.
+    pub ssh_listen: Option<SocketAddr>,
     /// Certificate and key.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The Owner to make if nobody has an account, and where the password is.
@@ -296,6 +310,8 @@ pub struct Config {
     pub upload_limit: u64,
     /// So many days after a job's end its log and its outputs are removed.
     pub keep_logs_days: u32,
+    /// How many days a named environment stays on the disk after its last use.
+    pub keep_environments_days: u32,
     /// How long sessions last.
     pub sessions: session::Limits,
     /// The currency of prices: three capitals.
@@ -378,6 +394,9 @@ impl Config {
             public_url: layers.optional("public_url", parse_public_url)?,
             apps_domain,
             apps_ports,
+            ssh_listen: layers.optional("ssh_listen", |value| {
+                value.parse().map_err(|_| "is not an address with a port, such as 0.0.0.0:2222".to_owned())
+            })?,
             tls,
             admin: admin.map(|(email, file)| (email.to_string_lossy().into_owned(), file)),
             metrics_token: layers.optional("metrics_token", |value| {
@@ -396,6 +415,7 @@ impl Config {
             max_connections: layers.parse("max_connections", |value| whole(value, 1, 1_000_000))?,
             upload_limit: u64::from(layers.parse("upload_limit_mib", |value| whole(value, 1, 1_048_576))?) << 20,
             keep_logs_days: layers.parse("keep_logs_days", |value| whole(value, 0, 36_500))?,
+            keep_environments_days: layers.parse("keep_environments_days", |value| whole(value, 0, 36_500))?,
             sessions: session::Limits {
                 idle: Span::minutes(layers.parse("session_idle_minutes", |value| whole(value, 5, 43_200))?),
                 absolute: Span::hours(layers.parse("session_max_hours", |value| whole(value, 1, 8_760))?),
@@ -424,6 +444,8 @@ impl Config {
                     alone_seconds: u64::from(hours) * 3_600,
                     program: None,
                     carried: super::carried::CARRIED,
+                    // Said by who makes the driver.
+                    environments: None,
                 };
                 layers.parse("local_nodes", switch)?.then_some(settings)
             },
@@ -475,6 +497,17 @@ impl Config {
                  keeps these apart too."
             )
         })
+    }
+
+    /// The host that people name to SSH: that of the portal.
+    pub fn ssh_host(&self) -> String {
+        match self.public_url.as_ref().and_then(|url| url.host_str()) {
+            Some(host) => host.to_owned(),
+            None => match self.ssh_listen.map(|listen| listen.ip()) {
+                Some(ip) if !ip.is_loopback() && !ip.is_unspecified() => ip.to_string(),
+                _ => "localhost".to_owned(),
+            },
+        }
     }
 
     /// The address to tell people.

@@ -47,7 +47,7 @@ pub fn file(file: File, name: &str, kind: &'static str, most: Option<u64>) -> Re
 }
 
 /// Names the file in a way that every browser reads: plain letters first, then the true name.
-fn disposition(name: &str) -> String {
+pub fn disposition(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let exact: String = name

@@ -126,7 +126,9 @@ fn typed_values(body: &[u8]) -> BTreeMap<String, Vec<String>> {
     let (most_fields, most_characters) = MOST_KEPT;
     for (key, value) in url::form_urlencoded::parse(body).take(most_fields) {
         let key = key.trim_end_matches("[]");
-        if !SECRETS.contains(&key) && key.len() < 40 {
+        // Somebody who pastes a private key by mistake gets it neither kept nor shown.
+        let is_secret = SECRETS.contains(&key) || value.contains("PRIVATE KEY");
+        if !is_secret && key.len() < 40 {
             values.entry(key.to_owned()).or_default().push(value.chars().take(most_characters).collect());
         }
     }
@@ -151,10 +153,12 @@ mod tests {
 
     #[test]
     fn secrets_are_never_kept() {
-        let values = typed_values(b"email=a%40b.c&password=hush&current=old&roles%5B%5D=owner&roles%5B%5D=reader");
+        let values = typed_values(
+            b"email=a%40b.c&key=BEGIN+PRIVATE+KEY&password=hush&current=old&roles%5B%5D=owner&roles%5B%5D=reader",
+        );
         assert_eq!(values.get("email"), Some(&vec!["a@b.c".to_owned()]));
         assert_eq!(values.get("roles"), Some(&vec!["owner".to_owned(), "reader".to_owned()]));
-        assert!(!values.contains_key("password") && !values.contains_key("current"));
+        assert!(!["password", "current", "key"].iter().any(|field| values.contains_key(*field)));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod cost_file;
 pub mod doorstep;
 pub mod downloads;
 pub mod events;
+pub mod files;
 pub mod first_owner;
 pub mod flash;
 pub mod form_checks;
@@ -45,6 +46,7 @@ pub mod rest;
 pub mod router;
 pub mod serve;
 pub mod session_store;
+pub mod ssh;
 pub mod state;
 pub mod telemetry;
 #[cfg(debug_assertions)]

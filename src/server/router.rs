@@ -14,14 +14,14 @@ use tower_sessions::cookie::SameSite;
 use super::session_store::StoredSessions;
 use super::state::AppState;
 use super::{
-    agent_streams, agents, apps, assets, cost_file, events, form_checks, form_posts, guard, headers, health,
+    agent_streams, agents, apps, assets, cost_file, events, files, form_checks, form_posts, guard, headers, health,
     instance_logs, instance_scripts, job_logs, job_outputs, new_instance, origin, page, preview_chart, quotes, request,
     rest, uploads,
 };
 use crate::app::{App, shell};
 
 /// Routes that are neither pages nor server functions and need a session.
-fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 18] {
+fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 26] {
     [
         ("/w/{workspace}/events", get(events::stream)),
         ("/w/{workspace}/cost.csv", get(cost_file::download)),
@@ -39,6 +39,21 @@ fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 18] {
         ("/w/{workspace}/check/cron", get(form_checks::cron)),
         // Scripts come with it: limits of its own.
         ("/w/{workspace}/compute/instances/new/step", post(new_instance::take).layer(DefaultBodyLimit::disable())),
+        ("/w/{workspace}/files/download", get(files::download::file)),
+        ("/w/{workspace}/files/zip", get(files::download::zip)),
+        ("/w/{workspace}/files/image", get(files::download::image)),
+        ("/w/{workspace}/files/notebook-image", get(files::download::notebook_image)),
+        // These read their bodies piece by piece and have limits of their own.
+        ("/w/{workspace}/files/upload", post(files::take::form).layer(DefaultBodyLimit::disable())),
+        ("/w/{workspace}/files/save", post(files::save::take).layer(DefaultBodyLimit::disable())),
+        ("/w/{workspace}/files/uploads", post(files::pieces::portal_begin)),
+        (
+            "/w/{workspace}/files/uploads/{id}",
+            get(files::pieces::portal_piece)
+                .put(files::pieces::portal_piece)
+                .delete(files::pieces::portal_piece)
+                .layer(DefaultBodyLimit::disable()),
+        ),
         ("/w/{workspace}/instances/{name}/enter/{app}", get(apps::open)),
         ("/w/{workspace}/instances/{name}/logs/{log}", get(instance_logs::download)),
         ("/w/{workspace}/instances/{name}/logs/{log}/events", get(instance_logs::follow)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use atelier_engine::clock;
 use atelier_engine::drivers::Driver;
 use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings};
-use atelier_engine::fleet::Fleet;
+use atelier_engine::fleet::{Fleet, Signer};
 use atelier_engine::live::Cut;
 use atelier_engine::run::{DataLock, Engine, MachineClock, Options, StartError, make_room};
 use atelier_engine::store::{Missing, Store};
@@ -22,7 +22,7 @@ use super::config::Config;
 use super::connections::Limited;
 use super::passwords::Passwords;
 use super::state::AppState;
-use super::{agents, first_owner, router, uploads};
+use super::{agents, first_owner, router, ssh, uploads};
 
 /// How long running requests may take to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
@@ -35,6 +35,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let for_apps = config.apps_ports.into_iter().flat_map(PortRange::ports);
     let for_apps = for_apps.map(|port| Ok((port, bind("apps_ports", SocketAddr::new(config.listen.ip(), port))?)));
     let for_apps = for_apps.collect::<Result<Vec<_>, String>>()?;
+    let for_ssh = config.ssh_listen.map(|address| bind("ssh_listen", address)).transpose()?;
     let tls = match &config.tls {
         Some((cert, key)) => Some(load_tls(cert, key).await?),
         None => None,
@@ -49,9 +50,17 @@ pub async fn run(config: Config) -> Result<(), String> {
     let passwords = Passwords::new().map_err(|error| error.to_string())?;
     let machine = Machine::look();
     let has_own_users = config.local.as_ref().is_some_and(|local| machine.has_own_users(local.isolation));
+    let has_view = config
+        .local
+        .as_ref()
+        .is_some_and(|local| machine.has_own_users(local.isolation) && !machine.has_users_alone(local.isolation));
     let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
     let local = match &config.local {
-        Some(settings) => Some(local_driver(&store, &fleet, machine, settings).await?),
+        Some(settings) => {
+            let environments = Some((config.environments.folder.clone(), config.environments.python.clone()));
+            let settings = LocalSettings { environments, ..settings.clone() };
+            Some(local_driver(&store, &fleet, machine, &settings).await?)
+        }
         None => None,
     };
     let options = Options { lock, ..Options::default() };
@@ -62,17 +71,32 @@ pub async fn run(config: Config) -> Result<(), String> {
         .await
         .map_err(|error| error.to_string())?;
     first_owner::prepare(&state).await?;
+    ssh::prepare(&state)?;
     uploads::clear(fleet.folders());
     agents::listen(&state, fleet.folders())?;
     // Before the first effect: instances that are set up now stand on it.
     fleet.stand_on(state.environments().clone());
+    let key = state.store().workload_key().await.map_err(|error| error.to_string())?;
+    fleet.identify_with(Signer::new(&key, state.config().address()));
     state.environments().start();
+    fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
+    if let Some(listener) = for_ssh {
+        ssh::listen(&state, listener)?;
+    }
     let router = router::build(&state);
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
     let chores = tokio::spawn(chores(state.clone()));
     tokio::spawn(super::chart_keeper::keep(state.clone()));
+    let seen_at = if has_view { std::path::PathBuf::from("/shared") } else { fleet.folders().shared() };
+    state.files().see_at(seen_at);
+    // Before any sandbox is there: its names are ours from the beginning.
+    if let Err(error) = state.files().area(&fleet) {
+        tracing::error!(%error, "the files of the workspace cannot be opened");
+    }
+    tokio::spawn(crate::studio::files::keep::run(state.clone()));
+    tokio::spawn(crate::studio::files::sweep::run(state.clone()));
     tokio::spawn(super::collector::run(state.clone()));
     tokio::spawn(super::apps::keep(state.clone()));
     for trouble in [state.config().apps_trouble(), state.config().apps_caution()].into_iter().flatten() {
@@ -92,6 +116,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     }
     let served = serve(listener, tls, handle, router, most).await;
     chores.abort();
+    state.editors().stop();
     state.environments().stop().await;
     state.engine().stop();
     if tokio::time::timeout(GRACE, engine_task).await.is_err() {
@@ -288,6 +313,8 @@ async fn chores(state: AppState) {
             tracing::warn!(%error, "ended sessions at applications were not removed; the next minute tries again");
         }
         state.app_pool().tidy();
+        state.share_uses().flush(state.store()).await;
+        super::apps::tend_shares(&state, now).await;
         let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
         if let Err(error) = state.store().drop_old_failures(before).await {
             tracing::warn!(%error, "old sign-in failures were not removed; the next minute tries again");

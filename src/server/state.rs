@@ -2,23 +2,26 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use atelier_domain::SessionKey;
 use atelier_engine::environments::Environments;
+use atelier_engine::environments::editor::Editors;
 use atelier_engine::fleet::Fleet;
 use atelier_engine::live::Live;
 use atelier_engine::run::EngineHandle;
 use atelier_engine::store::{self, Store, Workspace};
+use atelier_gateway::HostKey;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
-use super::apps::{Codes, Doors, Pool, Ports};
+use super::apps::{Codes, Doors, Pool, Ports, ShareUses};
 use super::config::Config;
 use super::flash::Flashes;
 use super::passwords::Passwords;
 use super::presence::Presence;
-use super::rest::TokenCache;
+use super::rest::{TokenCache, Workloads};
+use crate::studio::files::Files;
 use crate::studio::forecast::Forecasts;
 use crate::studio::preview::Previews;
 
@@ -35,18 +38,23 @@ struct Inner {
     engine: EngineHandle,
     fleet: Fleet,
     environments: Environments,
+    editors: Editors,
     passwords: Passwords,
     presence: Arc<Presence>,
     tokens: Arc<TokenCache>,
+    workloads: Workloads,
     flashes: Flashes,
     workspaces: RwLock<Vec<Workspace>>,
     has_people: AtomicBool,
     set_up_code: Mutex<Option<String>>,
     doors: Doors,
+    share_uses: ShareUses,
     app_codes: Codes,
     app_pool: Pool,
     app_ports: Option<Ports>,
+    host_key: OnceLock<HostKey>,
     streams: Mutex<HashMap<SessionKey, usize>>,
+    files: Arc<Files>,
     forecasts: Forecasts,
     previews: Previews,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
@@ -70,6 +78,7 @@ impl AppState {
             .site_addr(config.listen)
             .build();
         let environments = Environments::new(Arc::clone(&store), config.environments.clone());
+        let editors = Editors::new(Arc::clone(&store), config.environments.clone());
         let app_ports = config.apps_ports.map(|range| Ports::open(range, config.data.join("app-ports.json")));
         let inner = Inner {
             config,
@@ -77,18 +86,23 @@ impl AppState {
             engine,
             fleet,
             environments,
+            editors,
             passwords,
             presence: Arc::default(),
             tokens: Arc::default(),
+            workloads: Workloads::default(),
             flashes: Flashes::default(),
             workspaces: RwLock::new(workspaces),
             has_people: AtomicBool::new(has_people),
             set_up_code: Mutex::default(),
             doors: Doors::default(),
+            share_uses: ShareUses::default(),
             app_codes: Codes::default(),
             app_pool: Pool::default(),
             app_ports,
+            host_key: OnceLock::new(),
             streams: Mutex::default(),
+            files: Arc::default(),
             forecasts: Forecasts::default(),
             previews: Previews::default(),
             metrics,
@@ -121,6 +135,11 @@ impl AppState {
         &self.inner.environments
     }
 
+    /// VS Code for instances.
+    pub fn editors(&self) -> &Editors {
+        &self.inner.editors
+    }
+
     /// The hub of live changes.
     pub fn live(&self) -> &Live {
         self.inner.store.live()
@@ -141,9 +160,19 @@ impl AppState {
         &self.inner.tokens
     }
 
+    /// Instances and jobs that act in their owners' names.
+    pub fn workloads(&self) -> &Workloads {
+        &self.inner.workloads
+    }
+
     /// Who is let in at applications' addresses.
     pub fn doors(&self) -> &Doors {
         &self.inner.doors
+    }
+
+    /// When shares of applications were last used.
+    pub fn share_uses(&self) -> &ShareUses {
+        &self.inner.share_uses
     }
 
     /// Codes that lead from the portal into applications.
@@ -161,9 +190,24 @@ impl AppState {
         self.inner.app_ports.as_ref()
     }
 
+    /// The server's key for SSH; nothing where there is no SSH.
+    pub fn host_key(&self) -> Option<&HostKey> {
+        self.inner.host_key.get()
+    }
+
+    /// Notes the server's key for SSH. The first one stays.
+    pub fn set_host_key(&self, key: HostKey) {
+        let _ = self.inner.host_key.set(key);
+    }
+
     /// What waits to be shown once.
     pub fn flashes(&self) -> &Flashes {
         &self.inner.flashes
+    }
+
+    /// The files of the workspace.
+    pub fn files(&self) -> &Arc<Files> {
+        &self.inner.files
     }
 
     /// When waiting jobs will start.

@@ -11,6 +11,7 @@ use atelier_domain::compute::job::{
 use atelier_domain::compute::resources::Resources;
 use atelier_domain::compute::size::{ComputeName, Size, SizeName, Tier};
 use atelier_domain::compute::tags::Tags;
+use atelier_domain::files::FilePath;
 use atelier_domain::reason::Reason;
 use atelier_domain::text::Problem;
 use atelier_domain::time::Span;
@@ -82,6 +83,12 @@ pub struct JobRequest {
     pub files: Vec<TaskFile>,
     /// Whether it gets a sandbox of its own in place of its owner's resident one.
     pub own_sandbox: bool,
+    /// The named environment that it runs with: `churn`, or `churn:3`; what the system has if empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub python_environment: String,
+    /// The folder of Files in which its outputs are kept when it is over; none if empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub keep_in: String,
 }
 
 /// A job to wait for: its id alone, for its success, or with what is wanted of it.
@@ -228,6 +235,9 @@ impl JobRequest {
         if self.files.len() > MAX_FILES {
             wrong("files", format!("There are at most {MAX_FILES} files; these are {}.", self.files.len()));
         }
+        if let Err(problem) = FilePath::parse(self.keep_in.trim()) {
+            wrong("keep_in", problem.message);
+        }
         let mut paths = BTreeSet::new();
         for file in &self.files {
             if let Err(problem) = check_path(&file.path) {
@@ -358,6 +368,7 @@ pub async fn prepare(caller: &Caller, request: &JobRequest) -> Result<(JobSpec, 
     let mut problems = Vec::new();
     let task = request.task().map_err(|more| problems.extend(more)).ok();
     problems.extend(missing_files(caller, &request.files).await);
+    problems.extend(wrong_folder(caller, &request.keep_in).await?);
     if let Err(problem) = request.tags.check() {
         problems.push(problem);
     }
@@ -386,6 +397,8 @@ pub async fn prepare(caller: &Caller, request: &JobRequest) -> Result<(JobSpec, 
         problems.push(Problem::new("tier", message));
     }
     let after = awaited(caller, &request.after, &mut problems).await?;
+    let environment = super::environment::pin(caller, &request.python_environment, "python_environment").await?;
+    let environment = environment.map_err(|problem| problems.push(problem)).ok().flatten().map(Box::new);
     let spec = chosen.map(|chosen| JobSpec {
         target: chosen.target,
         shape: chosen.shape,
@@ -396,16 +409,33 @@ pub async fn prepare(caller: &Caller, request: &JobRequest) -> Result<(JobSpec, 
         retry,
         tier,
         after,
+        environment,
     });
     if let Some(problem) = spec.as_ref().and_then(|spec| spec.check().err()) {
         problems.push(problem);
     }
     match (spec, task) {
         (Some(spec), Some(task)) if problems.is_empty() => {
-            Ok((spec, Payload::of(request.shown_name(), request.tags.clone(), &task)))
+            let payload = Payload::of(request.shown_name(), request.tags.clone(), &task);
+            Ok((spec, Payload { keep_in: request.keep_in.trim().to_owned(), ..payload }))
         }
         _ => Err(AppError::Invalid { problems }),
     }
+}
+
+/// Why outputs cannot be kept in a folder of Files: somebody else's own folder is theirs alone.
+async fn wrong_folder(caller: &Caller, keep_in: &str) -> Result<Option<Problem>, AppError> {
+    let Some(path) = FilePath::parse(keep_in.trim()).ok().filter(|path| !path.is_top()) else { return Ok(None) };
+    caller.authorise_for(Action::FileWrite, Whose::Own).await?;
+    let me = caller.checked(caller.store().local_user(&caller.actor()?.person.id).await)?.handle;
+    let message = match path.person() {
+        Some(person) if person != me => {
+            format!("“Users/{person}” is somebody else’s own folder. Yours is “Users/{me}”.")
+        }
+        _ if path.is_users() => format!("Outputs cannot lie beside people’s own folders. Yours is “Users/{me}”."),
+        _ => return Ok(None),
+    };
+    Ok(Some(Problem::new("keep_in", message)))
 }
 
 /// The jobs to wait for, with how those ended that are over.

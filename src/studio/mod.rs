@@ -4,6 +4,8 @@
 pub mod budget;
 pub mod cluster;
 pub mod cost;
+pub mod environment;
+pub mod files;
 pub mod forecast;
 pub mod instance;
 pub mod job;
@@ -12,7 +14,9 @@ pub mod preview;
 pub mod quota;
 pub mod schedule;
 pub mod share;
+pub mod sharing;
 pub mod size;
+pub mod ssh;
 pub mod turn;
 
 use atelier_domain::UserId;

@@ -37,6 +37,7 @@ fn start(job: u64, is_alone: bool) -> ToAgent {
             files: Vec::new(),
             is_alone,
         },
+        environment: None,
     }))
 }
 

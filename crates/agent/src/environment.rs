@@ -5,6 +5,11 @@ use atelier_protocol::Start;
 /// What programs are found in.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// What programs are found in, ours included where there is a folder of them.
+pub fn path(tools: Option<&str>) -> String {
+    tools.map_or_else(|| PATH.to_owned(), |tools| format!("{PATH}:{tools}"))
+}
+
 /// Where things are, as the job sees them.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -16,6 +21,8 @@ pub struct Places {
     pub jobs: String,
     /// Variables for everything that runs there.
     pub variables: Vec<(String, String)>,
+    /// Where the program `atelier` is; nothing where nobody's name is to be used.
+    pub tools: Option<String>,
 }
 
 impl Places {
@@ -26,7 +33,14 @@ impl Places {
 }
 
 /// The environment of a job with these GPUs, by their numbers on the machine and as the job counts those that it can see.
-pub fn environment(start: &Start, places: &Places, gpus: &[u64], seen: &[u64]) -> Vec<(String, String)> {
+/// `identity` is what leads to its owner's token.
+pub fn environment(
+    start: &Start,
+    places: &Places,
+    gpus: &[u64],
+    seen: &[u64],
+    identity: Vec<(String, String)>,
+) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::with_capacity(40 + start.task.environment.len());
     let mut set = |name: &str, value: String| all.push((name.to_owned(), value));
     let folder = places.folder(start);
@@ -34,7 +48,7 @@ pub fn environment(start: &Start, places: &Places, gpus: &[u64], seen: &[u64]) -
     let (rank, count) = (start.rank.to_string(), start.peers.len().max(1).to_string());
     let job = start.part.job.0;
 
-    set("PATH", PATH.to_owned());
+    set("PATH", path(places.tools.as_deref()));
     set("HOME", places.home.clone());
     set("USER", start.person.handle.clone());
     set("LOGNAME", start.person.handle.clone());
@@ -42,6 +56,13 @@ pub fn environment(start: &Start, places: &Places, gpus: &[u64], seen: &[u64]) -
     set("TMPDIR", "/tmp".to_owned());
     set("OMP_NUM_THREADS", cores.clone());
     places.variables.iter().for_each(|(name, value)| set(name, value.clone()));
+    if let Some(environment) = &start.environment {
+        let path = format!("{}/bin:{PATH}", environment.path.display());
+        set("PATH", path.clone());
+        // Login shells forget the other one.
+        set("ATELIER_PATH", path);
+        set("VIRTUAL_ENV", environment.path.display().to_string());
+    }
     // Also where there are none, since a job without a private view sees all cards of the machine.
     let list = |gpus: &[u64]| gpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     set("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned());
@@ -75,7 +96,11 @@ pub fn environment(start: &Start, places: &Places, gpus: &[u64], seen: &[u64]) -
         }
     }
 
+    identity.into_iter().for_each(|(name, value)| set(&name, value));
     set("ATELIER_JOB", format!("job-{job}"));
+    if let Some(environment) = &start.environment {
+        set("ATELIER_ENVIRONMENT", environment.name.clone());
+    }
     set("ATELIER_ATTEMPT", start.part.attempt.to_string());
     set("ATELIER_NODE", format!("node-{}", start.part.node.0));
     set("ATELIER_PART", format!("{job}.{}.{}", start.part.attempt, start.part.node.0));

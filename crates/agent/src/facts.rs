@@ -71,5 +71,6 @@ pub fn facts(
         has_private_view: matches!(isolation, Isolation::View(_)),
         warnings,
         gpus,
+        takes_tokens: true,
     }
 }

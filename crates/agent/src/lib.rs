@@ -7,6 +7,7 @@
 //! | `core` | the loop: one task that owns all that the agent knows |
 //! | `link` | the connection to the server, made again and again |
 //! | `outbox`, `log` | what the server has not confirmed yet: events and output |
+//! | `identity` | tokens of those whose things run here |
 //! | `instance` | a person's workstation on the node: home, applications, terminals |
 //! | `sandbox` | one resident sandbox for each person, workers in it |
 //! | `launcher` | the other end: what runs inside a sandbox and starts the jobs' processes |
@@ -23,6 +24,7 @@ pub mod config;
 mod core;
 mod environment;
 mod facts;
+mod identity;
 mod instance;
 mod launcher;
 mod link;

@@ -1,9 +1,13 @@
-//! The agent alone, with the same commands as in the product: `agent --config FILE` and `launcher …`.
+//! The agent alone, with the same commands as in the product: `agent --config FILE` and `launcher …`, and those for people who
+//! work on a node (`whoami`, `submit` …).
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = atelier_client::run(std::env::args_os().skip(1)) {
+        return code;
+    }
     let mut arguments = std::env::args_os().skip(1);
     let command = arguments.next().unwrap_or_default();
     let outcome = match command.to_str() {

@@ -32,6 +32,14 @@ pub fn parent(pid: u32) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// The group and the session of a process; 0 for one that was made outside of the sandbox.
+pub fn belongs_to(pid: u32) -> Option<[u32; 2]> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(2);
+    let mut next = || words.next()?.parse().ok();
+    Some([next()?, next()?])
+}
+
 /// Every process with its parent, for kernels that do not list children.
 fn all() -> Vec<(u32, u32)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };

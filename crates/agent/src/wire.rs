@@ -61,6 +61,42 @@ pub enum Order {
     Terminal(Box<Process>),
     /// To a worker: make a home and a layer what they have to be.
     Furnish(Furnish),
+    /// To a worker: run this until it ends or is hung up. Its input, output and errors come with this, or it gets a terminal whose
+    /// other end comes with the answer. It hears [`Order::Signal`] and [`Order::HangUp`] meanwhile, and nothing else.
+    Remote(Box<Remote>),
+    /// To a worker in a session: send that signal to all that runs in it.
+    Signal(String),
+    /// To a worker in a session: nobody is at the other end any more. All that runs in the session is asked to end, then killed;
+    /// what has made itself independent of it goes on.
+    HangUp,
+    /// To a worker: connect to this; the connection comes with the answer.
+    Connect(atelier_protocol::remote::Endpoint),
+}
+
+/// What a session of somebody who came in from elsewhere runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Remote {
+    /// What.
+    pub what: What,
+    /// Columns and rows of the terminal, if it gets one.
+    pub screen: Option<(u16, u16)>,
+    /// Where it begins.
+    pub folder: String,
+    /// Its whole environment.
+    pub environment: Vec<(String, String)>,
+    /// The most address space of each process in bytes, where nothing better limits memory.
+    pub memory: Option<u64>,
+}
+
+/// See [`Remote`].
+#[derive(Debug, Serialize, Deserialize)]
+pub enum What {
+    /// The person's shell, as at a login.
+    Shell,
+    /// A command for that shell.
+    Command(String),
+    /// The server of files, which is this program.
+    Sftp,
 }
 
 /// Something of an instance, as its worker sees it.
@@ -74,6 +110,17 @@ pub struct Process {
     pub environment: Vec<(String, String)>,
     /// The most address space of each process in bytes, where nothing better limits memory.
     pub memory: Option<u64>,
+    /// A socket that is joined to a port on which it listens.
+    pub bridge: Option<Bridge>,
+}
+
+/// A socket and the port of loopback that it is joined to.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Bridge {
+    /// Where the socket is.
+    pub socket: String,
+    /// The port.
+    pub port: u16,
 }
 
 /// A program and how it is called.

@@ -70,6 +70,7 @@ impl Bench {
             retry: None,
             tier: Tier::Dedicated,
             after: Vec::new(),
+            environment: None,
         });
         let user = UserId::new(format!("person-{}", number / 10 % people));
         Input::Command(Command { workspace: self.workspace.clone(), user: Some(user), name: "ada".into(), order })

@@ -5,7 +5,8 @@
 //! people to review; a change of rights is a change of that file.
 //!
 //! A right has a scope: **own** things (what one owns or is assigned to) or **any**. People may hold several roles and
-//! have the sum of their rights. Nobody, not even an Owner, may open the applications of another's instance.
+//! have the sum of their rights. Nobody, not even an Owner, may open the applications of another's instance, unless its
+//! owner shares them ([`crate::sharing`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +108,8 @@ pub enum Area {
     Clusters,
     /// Jobs and their queue.
     Jobs,
+    /// The files of the workspace.
+    Files,
     /// Limits and money.
     Money,
     /// The workspace itself, its people and its history.
@@ -115,7 +118,7 @@ pub enum Area {
 
 impl Area {
     /// Every area, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Instances, Self::Clusters, Self::Jobs, Self::Money, Self::Workspace];
+    pub const ALL: [Self; 6] = [Self::Instances, Self::Clusters, Self::Jobs, Self::Files, Self::Money, Self::Workspace];
 
     /// The heading for people.
     pub const fn label(self) -> &'static str {
@@ -123,6 +126,7 @@ impl Area {
             Self::Instances => "Instances",
             Self::Clusters => "Clusters and engines",
             Self::Jobs => "Jobs",
+            Self::Files => "Files",
             Self::Money => "Limits and money",
             Self::Workspace => "Workspace",
         }
@@ -174,6 +178,10 @@ actions! {
     InstanceConfigure = Instances, "instance.configure", "change schedules, idle shutdown and size of instances", "computes/updateSchedules|updateIdleShutdownSetting|reimage/action", [No Own Any Any Any];
     /// Applications and terminals run as the owner: never on another's instance.
     InstanceConnect = Instances, "instance.connect", "open applications of instances", "computes/applicationaccess/action", [No Own Own Own Own];
+    /// Let colleagues open applications: for the owner alone, since what they do there they do as the owner.
+    InstanceShare = Instances, "instance.share", "share applications of instances with colleagues", "",                [No Own Own Own Own];
+    /// Give an instance to somebody else, without the secrets in its home.
+    InstanceTransfer = Instances, "instance.transfer", "give instances to somebody else", "",                          [No Own Any Any Any];
     /// Delete, home directory included.
     InstanceDelete = Instances, "instance.delete", "delete instances", "computes/delete",                              [No Own Any Any Any];
 
@@ -202,6 +210,15 @@ actions! {
     JobCancel = Jobs, "job.cancel", "cancel jobs", "jobs/cancel/action",                                               [No Own No Any Any];
     /// Hold, release and move waiting jobs: one's own among one's own, or anybody's over all others.
     JobQueue = Jobs, "job.queue", "hold, release and move waiting jobs", "",                                           [No Own Any Any Any];
+
+    /// Named environments of jobs and notebooks.
+    EnvironmentRead = Jobs, "environment.read", "see environments", "environments/read",                               [Any Any Any Any Any];
+    /// Make environments and their versions, have them built, delete them.
+    EnvironmentWrite = Jobs, "environment.write", "make, build and delete environments", "environments/write|versions/write|delete", [No Own Any Any Any];
+    /// Look at shared folders and at what others have opened. What somebody has closed stays closed to everybody.
+    FileRead = Files, "file.read", "see files in shared and opened folders", "",                                        [Any Any Any Any Any];
+    /// The own folder and shared folders; never another's own folder.
+    FileWrite = Files, "file.write", "change files in the own folder and in shared folders", "",                        [No Own Own Own Own];
 
     /// The ledger.
     CostRead = Money, "cost.read", "see cost", "",                                                                     [Own Own Any Any Any];

@@ -119,6 +119,52 @@ pub enum Event {
         /// What it was called.
         token: String,
     },
+    /// A key for SSH was added to the own profile.
+    SshKeyAdded {
+        /// What it is called.
+        key: String,
+        /// Its fingerprint.
+        fingerprint: String,
+    },
+    /// A key for SSH was removed.
+    SshKeyRemoved {
+        /// What it was called.
+        key: String,
+        /// Its fingerprint.
+        fingerprint: String,
+    },
+    /// SSH was switched on or off for an instance.
+    SshSwitched {
+        /// Its name.
+        instance: String,
+        /// On or off.
+        is_on: bool,
+    },
+    /// Somebody came in by SSH.
+    SshConnected {
+        /// The instance's name.
+        instance: String,
+        /// What the key is called.
+        key: String,
+        /// The network address it came from.
+        address: String,
+    },
+    /// A connection by SSH is over.
+    SshEnded {
+        /// The instance's name.
+        instance: String,
+        /// The network address it came from.
+        address: String,
+        /// How long it lasted.
+        lasted: Span,
+        /// Bytes that came in.
+        received: u64,
+        /// Bytes that went out.
+        sent: u64,
+        /// Why it was ended, if the other end did not.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+    },
     /// An instance was made.
     InstanceCreated {
         /// Its name.
@@ -206,6 +252,41 @@ pub enum Event {
     InstanceDeleted {
         /// Its name.
         instance: String,
+    },
+    /// An instance was given to somebody else.
+    InstanceTransferred {
+        /// Its name.
+        instance: String,
+        /// Whose it was.
+        from: String,
+        /// Whose it is.
+        to: String,
+    },
+    /// An application of an instance was shared with somebody, or the share was changed.
+    InstanceShared {
+        /// Its name.
+        instance: String,
+        /// The application, for people.
+        app: String,
+        /// What they may do there.
+        level: crate::sharing::Level,
+        /// Until when, for people; none if it has no end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+    },
+    /// A share was taken back.
+    InstanceUnshared {
+        /// Its name.
+        instance: String,
+        /// The application, for people.
+        app: String,
+    },
+    /// A share has come to its end.
+    InstanceShareEnded {
+        /// Its name.
+        instance: String,
+        /// The application, for people.
+        app: String,
     },
     /// A cluster was made.
     ClusterCreated {
@@ -405,6 +486,72 @@ pub enum Event {
     },
     /// The base environment of instances is built anew.
     EnvironmentRebuilt,
+    /// An application was added to an instance.
+    AppAdded {
+        /// To which.
+        instance: String,
+        /// Its name in addresses.
+        app: String,
+    },
+    /// An application of an instance was changed.
+    AppChanged {
+        /// Of which.
+        instance: String,
+        /// Its name in addresses.
+        app: String,
+    },
+    /// An application was taken from an instance.
+    AppRemoved {
+        /// From which.
+        instance: String,
+        /// Its name in addresses.
+        app: String,
+    },
+    /// An editor is being installed for instances.
+    EditorInstalled {
+        /// Which version.
+        version: String,
+    },
+    /// A named environment was made, or got another version.
+    EnvironmentVersionMade {
+        /// Its name.
+        name: String,
+        /// Which version; 1 for a new one.
+        version: u32,
+        /// How many packages it lists.
+        packages: u32,
+    },
+    /// Somebody had a version of a named environment built.
+    EnvironmentBuildAsked {
+        /// Its name.
+        name: String,
+        /// Which version.
+        version: u32,
+    },
+    /// A named environment was deleted with all its versions.
+    EnvironmentDeleted {
+        /// Its name.
+        name: String,
+        /// How many versions it had.
+        versions: u32,
+    },
+    /// Something shared was moved to the trash.
+    FilesDeleted {
+        /// Where it was.
+        paths: Vec<String>,
+    },
+    /// Something shared has another name or place.
+    FileMoved {
+        /// Where it was.
+        from: String,
+        /// Where it is.
+        to: String,
+    },
+    /// It was set how much each person may keep in Files.
+    FilesLimitSet {
+        /// How much, for people; empty if there is no limit any more.
+        limit: String,
+    },
 }
 
 /// What a live page watches. An event belongs to one topic or more.
@@ -427,11 +574,13 @@ pub enum Topic {
     Engine,
     /// What was decided about instances, above all that one is going to stop: every page shows its viewer's own.
     Warnings,
+    /// Named environments and how they are built.
+    Environments,
 }
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::People,
         Self::History,
         Self::Instances,
@@ -440,6 +589,7 @@ impl Topic {
         Self::Schedules,
         Self::Engine,
         Self::Warnings,
+        Self::Environments,
     ];
 
     /// The name in the event stream.
@@ -453,6 +603,7 @@ impl Topic {
             Self::Schedules => "schedules",
             Self::Engine => "engine",
             Self::Warnings => "warnings",
+            Self::Environments => "environments",
         }
     }
 
@@ -470,6 +621,7 @@ impl Topic {
             Self::Clusters => crate::access::Action::ClusterRead,
             Self::Jobs => crate::access::Action::JobRead,
             Self::Engine => crate::access::Action::EngineRead,
+            Self::Environments => crate::access::Action::EnvironmentRead,
         }
     }
 }
@@ -492,6 +644,11 @@ impl Event {
             Self::SignInPaused { .. } => "sign-in-paused",
             Self::TokenCreated { .. } => "token-created",
             Self::TokenRevoked { .. } => "token-revoked",
+            Self::SshKeyAdded { .. } => "ssh-key-added",
+            Self::SshKeyRemoved { .. } => "ssh-key-removed",
+            Self::SshSwitched { .. } => "ssh-switched",
+            Self::SshConnected { .. } => "ssh-connected",
+            Self::SshEnded { .. } => "ssh-ended",
             Self::InstanceCreated { .. } => "instance-created",
             Self::InstanceStarted { .. } => "instance-started",
             Self::InstanceStopped { .. } => "instance-stopped",
@@ -507,6 +664,10 @@ impl Event {
             Self::InstanceConfigured { .. } => "instance-configured",
             Self::InstanceExtended { .. } => "instance-extended",
             Self::InstanceDeleted { .. } => "instance-deleted",
+            Self::InstanceTransferred { .. } => "instance-transferred",
+            Self::InstanceShared { .. } => "instance-shared",
+            Self::InstanceUnshared { .. } => "instance-unshared",
+            Self::InstanceShareEnded { .. } => "instance-share-ended",
             Self::ClusterCreated { .. } => "cluster-created",
             Self::ClusterTagged { .. } => "cluster-tagged",
             Self::ClusterScaled { .. } => "cluster-scaled",
@@ -538,6 +699,16 @@ impl Event {
             Self::UnknownRemoved { .. } => "unknown-removed",
             Self::EnvironmentChanged { .. } => "environment-changed",
             Self::EnvironmentRebuilt => "environment-rebuilt",
+            Self::AppAdded { .. } => "app-added",
+            Self::AppChanged { .. } => "app-changed",
+            Self::AppRemoved { .. } => "app-removed",
+            Self::EditorInstalled { .. } => "editor-installed",
+            Self::EnvironmentVersionMade { .. } => "environment-version-made",
+            Self::EnvironmentBuildAsked { .. } => "environment-build-asked",
+            Self::EnvironmentDeleted { .. } => "environment-deleted",
+            Self::FilesDeleted { .. } => "files-deleted",
+            Self::FileMoved { .. } => "file-moved",
+            Self::FilesLimitSet { .. } => "files-limit-set",
         }
     }
 
@@ -568,6 +739,21 @@ impl Event {
                 format!("created the API token “{token}”{}, which works for {life}", of(subject))
             }
             Self::TokenRevoked { token } => format!("revoked the API token “{token}”{}", of(subject)),
+            Self::SshKeyAdded { key, fingerprint } => format!("added the SSH key “{key}” ({fingerprint})"),
+            Self::SshKeyRemoved { key, fingerprint } => format!("removed the SSH key “{key}” ({fingerprint})"),
+            Self::SshSwitched { instance, is_on } => {
+                format!("switched SSH {} for the instance {instance}", if *is_on { "on" } else { "off" })
+            }
+            Self::SshConnected { instance, key, address } => {
+                format!("connected to {instance} by SSH from {address} with the key “{key}”")
+            }
+            Self::SshEnded { instance, address, lasted, received, sent, why } => {
+                let (received, sent) = (crate::ssh::amount(*received), crate::ssh::amount(*sent));
+                let why = if why.is_empty() { String::new() } else { format!("; {why}") };
+                format!(
+                    "left {instance}, by SSH from {address}, after {lasted}: {received} came in, {sent} went out{why}"
+                )
+            }
             Self::InstanceCreated { instance, size, owner } => {
                 let whose = owner.as_ref().map(|owner| format!(" for {owner}")).unwrap_or_default();
                 format!("created the instance {instance} of size {size}{whose}")
@@ -591,6 +777,19 @@ impl Event {
             Self::InstanceConfigured { instance } => format!("changed the settings of the instance {instance}"),
             Self::InstanceExtended { instance, by } => format!("kept the instance {instance} running for {by}"),
             Self::InstanceDeleted { instance } => format!("deleted the instance {instance}"),
+            Self::InstanceTransferred { instance, from, to } => {
+                format!("gave the instance {instance} from {from} to {to}")
+            }
+            Self::InstanceShared { instance, app, level, until } => {
+                let end = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
+                format!("shared {app} of the instance {instance} with {whom} to {}{end}", level.key())
+            }
+            Self::InstanceUnshared { instance, app } => {
+                format!("took back the share of {app} of the instance {instance} with {whom}")
+            }
+            Self::InstanceShareEnded { instance, app } => {
+                format!("ended the share of {app} of the instance {instance} with {whom}: its time was over")
+            }
             Self::ClusterCreated { cluster, size, min, max } => {
                 format!("created the cluster {cluster} with {min} to {max} nodes of size {size}")
             }
@@ -658,6 +857,26 @@ impl Event {
                 format!("changed the base environment of instances: {}", said.join("; "))
             }
             Self::EnvironmentRebuilt => "had the base environment of instances built anew".into(),
+            Self::AppAdded { instance, app } => format!("added the application {app} to {instance}"),
+            Self::AppChanged { instance, app } => format!("changed the application {app} of {instance}"),
+            Self::AppRemoved { instance, app } => format!("removed the application {app} from {instance}"),
+            Self::EditorInstalled { version } => format!("had VS Code (code-server {version}) installed for instances"),
+            Self::EnvironmentVersionMade { name, version, packages } => {
+                let packages = crate::text::counted(u64::from(*packages), "package", "packages");
+                match version {
+                    1 => format!("made the environment {name} of {packages}"),
+                    _ => format!("made version {version} of the environment {name}, of {packages}"),
+                }
+            }
+            Self::EnvironmentBuildAsked { name, version } => format!("had the environment {name}:{version} built"),
+            Self::EnvironmentDeleted { name, versions } => {
+                let versions = crate::text::counted(u64::from(*versions), "version", "versions");
+                format!("deleted the environment {name} with {versions}")
+            }
+            Self::FilesDeleted { paths } => format!("moved {} to the trash", some_of(paths)),
+            Self::FileMoved { from, to } => format!("moved {from} to {to}"),
+            Self::FilesLimitSet { limit } if limit.is_empty() => "lifted the limit on people’s files".into(),
+            Self::FilesLimitSet { limit } => format!("limited everybody’s files to {limit}"),
         }
     }
 
@@ -674,9 +893,16 @@ impl Event {
             | Self::ProfileChanged
             | Self::TokenCreated { .. }
             | Self::TokenRevoked { .. }
+            | Self::SshKeyAdded { .. }
+            | Self::SshKeyRemoved { .. }
             | Self::SignedIn { .. } => &[Topic::People, Topic::History],
-            Self::SignedOut | Self::SessionsEnded { .. } | Self::SignInPaused { .. } => &[Topic::History],
-            Self::InstanceCreated { .. }
+            Self::SignedOut
+            | Self::SessionsEnded { .. }
+            | Self::SignInPaused { .. }
+            | Self::SshConnected { .. }
+            | Self::SshEnded { .. } => &[Topic::History],
+            Self::SshSwitched { .. }
+            | Self::InstanceCreated { .. }
             | Self::InstanceStarted { .. }
             | Self::InstanceStopped { .. }
             | Self::InstanceRestarted { .. }
@@ -689,6 +915,13 @@ impl Event {
             | Self::InstanceResized { .. }
             | Self::InstanceConfigured { .. }
             | Self::InstanceExtended { .. }
+            | Self::AppAdded { .. }
+            | Self::AppChanged { .. }
+            | Self::AppRemoved { .. }
+            | Self::InstanceTransferred { .. }
+            | Self::InstanceShared { .. }
+            | Self::InstanceUnshared { .. }
+            | Self::InstanceShareEnded { .. }
             | Self::InstanceDeleted { .. } => &[Topic::Instances, Topic::History],
             Self::ClusterCreated { .. }
             | Self::ClusterScaled { .. }
@@ -703,6 +936,10 @@ impl Event {
             | Self::JobReleased { .. }
             | Self::JobMoved { .. }
             | Self::JobEvicted { .. } => &[Topic::Jobs, Topic::History],
+            Self::EnvironmentVersionMade { .. }
+            | Self::EnvironmentBuildAsked { .. }
+            | Self::EnvironmentDeleted { .. } => &[Topic::Environments, Topic::History],
+            Self::FilesDeleted { .. } | Self::FileMoved { .. } => &[Topic::History],
             Self::NodeEvicted { .. } | Self::QueuePolicySet { .. } => &[Topic::Clusters, Topic::History],
             Self::ScheduleAdded { .. }
             | Self::ScheduleChanged { .. }
@@ -720,6 +957,8 @@ impl Event {
             | Self::EngineResumed
             | Self::EnvironmentChanged { .. }
             | Self::EnvironmentRebuilt
+            | Self::EditorInstalled { .. }
+            | Self::FilesLimitSet { .. }
             | Self::UnknownRemoved { .. } => &[Topic::Engine, Topic::History],
         }
     }

@@ -53,6 +53,10 @@ typed_id!(
     TokenId
 );
 typed_id!(
+    /// A public key with which somebody comes in by SSH.
+    SshKeyId
+);
+typed_id!(
     /// The name under which a web session is stored: a hash of the secret in the cookie, never the secret.
     SessionKey
 );

@@ -12,6 +12,8 @@
 pub mod access;
 pub mod account;
 pub mod compute;
+pub mod environment;
+pub mod files;
 pub mod history;
 pub mod id;
 pub mod name;
@@ -20,15 +22,19 @@ pub mod reason;
 #[cfg(feature = "zones")]
 pub mod rules;
 pub mod schedule;
+pub mod secrets;
 pub mod session;
+pub mod sharing;
+pub mod ssh;
 pub mod text;
 pub mod throttle;
 pub mod time;
 pub mod token;
+pub mod workload;
 #[cfg(feature = "zones")]
 pub mod world;
 #[cfg(feature = "zones")]
 pub mod zone;
 
-pub use id::{SessionKey, TokenId, UserId, WorkspaceId};
+pub use id::{SessionKey, SshKeyId, TokenId, UserId, WorkspaceId};
 pub use time::Timestamp;

@@ -187,6 +187,11 @@ reasons! {
         /// Why.
         why: String,
     } = Wait, "on-hold";
+    /// Its Python environment is being built.
+    EnvironmentComing {
+        /// Which.
+        environment: String,
+    } = Wait, "environment-coming";
     /// Other jobs must have ended before.
     WaitsForJobs {
         /// The first of them.
@@ -759,6 +764,20 @@ reasons! {
         /// Whether the owner must read and accept them first.
         awaits_owner: bool,
     } = Note, "scripts-set";
+    /// It was given to somebody else.
+    Transferred {
+        /// By whom.
+        by: Text,
+        /// Whose it was.
+        from: Text,
+        /// Whose it is.
+        to: Text,
+    } = Note, "transferred";
+    /// Its home could not be made its new owner's yet.
+    TransferDelayed {
+        /// Why.
+        detail: Text,
+    } = Note, "transfer-delayed";
     /// The owner accepted scripts that somebody else had made.
     ScriptsAccepted {
         /// By name.
@@ -942,6 +961,9 @@ impl Reason {
             Self::OwnLimit { shortage } => format!("Others may pass: {}.", shortage.sentence()),
             Self::OnHold { by, why } if why.is_empty() => format!("Held back by {by}."),
             Self::OnHold { by, why } => format!("Held back by {by}: {why}."),
+            Self::EnvironmentComing { environment } => {
+                format!("It waits for its environment {environment}, which has to be built before a node is used.")
+            }
             Self::WaitsForJobs { jobs, count, needs_success } => {
                 let mut names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
                 let more = count.saturating_sub(jobs.len() as u64);
@@ -1153,6 +1175,9 @@ impl Reason {
             Self::OperationDone { verb: InstanceVerb::Stop, took } => format!("Stopped, after {took}."),
             Self::OperationDone { verb: InstanceVerb::Delete, took } => format!("Gone, after {took}."),
             Self::OperationDone { verb: InstanceVerb::Resize, took } => format!("Size changed, after {took}."),
+            Self::OperationDone { verb: InstanceVerb::Transfer, took } => {
+                format!("Clean for its new owner, after {took}.")
+            }
             Self::OperationDone { verb, took } => {
                 format!("Runs, {took} after its {} was wished.", verb.phrase().to_lowercase())
             }
@@ -1165,6 +1190,12 @@ impl Reason {
             Self::ScriptsSet { by, awaits_owner: true } => format!(
                 "{by} set its scripts. Until the owner has accepted them they run without the owner’s home and tokens."
             ),
+            Self::Transferred { by, from, to } => {
+                format!("{by} gave it from {from} to {to}, without the keys, tokens and histories in its home.")
+            }
+            Self::TransferDelayed { detail } => {
+                format!("Its home could not be given to its new owner yet: {detail}. That is tried again every minute.")
+            }
             Self::ScriptsAccepted { by } => {
                 format!("{by} accepted its scripts: from the next start on they get the home.")
             }

@@ -32,6 +32,7 @@ fn submit() -> Input {
         retry: None,
         tier: Tier::Dedicated,
         after: Vec::new(),
+        environment: None,
     }))
 }
 

@@ -60,6 +60,10 @@ fn generation(stage: &Stage, id: InstanceId) -> u64 {
 }
 
 /// Leads an instance into that state, word by word; nobody else says anything.
+fn transfer(instance: InstanceId, from: &str, to: &str) -> Order {
+    Order::TransferInstance { instance, from: UserId::new(from), to: UserId::new(to), to_name: to.into() }
+}
+
 fn in_state(wanted: InstanceState) -> Stage {
     use InstanceState as S;
     let mut stage = quiet_stage();
@@ -100,17 +104,20 @@ fn in_state(wanted: InstanceState) -> Stage {
         S::Restarting => drop(stage.must("Ada", Order::RestartInstance(LAB))),
         S::Unknown | S::Unusable => drop(stage.report(Report::NodeSilent(node))),
         S::Deleting => drop(stage.must("Ada", Order::DeleteInstance(LAB))),
-        S::Stopping | S::Stopped | S::Resizing | S::Starting => drop(stage.must("Ada", Order::StopInstance(LAB))),
+        S::Stopping | S::Stopped | S::Resizing | S::Transferring | S::Starting => {
+            let _ = stage.must("Ada", Order::StopInstance(LAB));
+        }
         _ => {}
     }
     if wanted == S::Unusable {
         stage.pass(Span::minutes(3));
     }
-    if matches!(wanted, S::Stopped | S::Resizing | S::Starting) {
+    if matches!(wanted, S::Stopped | S::Resizing | S::Transferring | S::Starting) {
         stage.report(Report::NodeGone(node));
     }
     match wanted {
         S::Resizing => drop(stage.must("Ada", Order::ResizeInstance { instance: LAB, size: size("big") })),
+        S::Transferring => drop(stage.must("Ada", transfer(LAB, "ada", "bo"))),
         S::Starting => drop(stage.must("Ada", Order::StartInstance(LAB))),
         _ => {}
     }
@@ -192,7 +199,10 @@ fn stop_and_delete_go_on_telling_when_nobody_answers() {
             // The driver's word is all that was missing.
             let nodes: Vec<NodeId> = stage.world.nodes().map(|node| node.id).collect();
             nodes.into_iter().for_each(|node| drop(stage.report(Report::NodeGone(node))));
-            let is_stopped = matches!(state(&stage, LAB), Some(InstanceState::Stopped | InstanceState::CreateFailed));
+            // Whoever gives it to its new owner is told again and again, too.
+            let is_given = *wanted == InstanceState::Transferring && state(&stage, LAB) == Some(*wanted);
+            let is_stopped =
+                is_given || matches!(state(&stage, LAB), Some(InstanceState::Stopped | InstanceState::CreateFailed));
             let is_delete = matches!(order, Order::DeleteInstance(_)) || *wanted == InstanceState::Deleting;
             assert!(
                 if is_delete { state(&stage, LAB).is_none() } else { is_stopped },
@@ -508,6 +518,9 @@ fn bad_orders() -> Vec<(&'static str, Order)> {
         ("a job for another workspace’s cluster", Order::Submit(job(Target::Cluster(FOREIGN_POOL), cores(1)))),
         ("a job for another workspace’s instance", Order::Submit(job(Target::Instance(FOREIGN_LAB), cores(1)))),
         ("a start of another workspace’s instance", Order::StartInstance(FOREIGN_LAB)),
+        ("a transfer while it runs", transfer(LAB, "ada", "bo")),
+        ("a transfer of what is somebody else’s", transfer(LAB, "bo", "cy")),
+        ("a transfer of another workspace’s instance", transfer(FOREIGN_LAB, "ada", "bo")),
         ("another size while it runs", Order::ResizeInstance { instance: LAB, size: size("tiny") }),
         ("a limit below what is used", limit(Scope::Workspace, Resource::Cores(family("general")), 4_000)),
         ("a person’s limit below what they have", limit(Scope::Person(UserId::new("ada")), Resource::Computes, 1)),
@@ -1306,4 +1319,45 @@ fn what_was_done_by_hand_under_a_wrong_clock_does_not_silence_schedules() {
     stage.step(Vec::new());
     stage.pass(Span::minutes(12));
     assert_eq!(state(&stage, lab), Some(InstanceState::Running));
+}
+
+#[test]
+fn an_instance_that_changes_hands_starts_for_nobody_until_it_is_clean() {
+    let mut stage = in_state(InstanceState::Transferring);
+    let lab = stage.world.instance(LAB).cloned().expect("is there");
+    assert_eq!((lab.owner.as_str(), lab.owner_name.as_ref(), lab.creator().as_str()), ("bo", "bo", "ada"));
+    assert!(lab.awaits_acceptance(), "what it runs was set by somebody else");
+    let told = |stage: &Stage, from: usize| {
+        let effects = stage.outcomes[from..].iter().flat_map(|outcome| &outcome.effects);
+        effects.filter(|effect| matches!(effect, Effect::Transfer { .. })).count()
+    };
+    for who in ["Ada", "Bo"] {
+        assert!(stage.order(who, Order::StartInstance(LAB)).is_err(), "{who}");
+    }
+    assert_eq!(stage.order("Ada", transfer(LAB, "ada", "bo")), Ok(Answer::Already));
+    assert!(stage.order("Ada", transfer(LAB, "bo", "cy")).is_err(), "one after another");
+    // It failed, and nothing was heard for an hour: it is told again and again.
+    let generation = lab.generation;
+    let failure = Some("the disk is full".into());
+    stage.report(Report::Transferred { instance: LAB, generation, failure });
+    let from = stage.outcomes.len();
+    stage.pass(Span::hours(1));
+    assert!(told(&stage, from) >= 50, "{}", told(&stage, from));
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Transferring));
+    // What an earlier operation says counts for nothing.
+    stage.report(Report::Transferred { instance: LAB, generation: generation - 1, failure: None });
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Transferring));
+    stage.report(Report::Transferred { instance: LAB, generation, failure: None });
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Stopped));
+    assert_eq!(stage.must("Bo", Order::StartInstance(LAB)), Answer::Done);
+}
+
+#[test]
+fn nobody_is_given_more_than_they_may_have() {
+    let mut stage = in_state(InstanceState::Stopped);
+    let scope = Scope::Person(UserId::new("bo"));
+    stage.must("Ada", Order::SetLimit { scope, resource: Resource::Computes, limit: Some(0) });
+    let refused = stage.order("Ada", transfer(LAB, "ada", "bo"));
+    assert!(matches!(refused, Err(Reason::TooManyComputes { .. })), "{refused:?}");
+    assert_eq!(stage.world.instance(LAB).map(|lab| lab.owner.to_string()).as_deref(), Some("ada"), "nothing changed");
 }

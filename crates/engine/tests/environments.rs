@@ -3,12 +3,11 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_domain::WorkspaceId;
@@ -17,114 +16,12 @@ use atelier_engine::environments::{
     Built, Cancel, EnvironmentStatus, Environments, Failure, News, Phase, Requirements, Settings, build_now,
 };
 use atelier_engine::store::{BaseEnvironment, HistoryFilter, Kind, Store};
+use atelier_testing::index::Index;
 use atelier_testing::wait_until;
 use common::{Place, author};
 
 /// Long enough on any machine; nothing here takes so long unless it is broken.
 const PATIENCE: Duration = Duration::from_secs(180);
-
-/// A package index on a port of its own. Files wait at the gate while it is closed.
-struct Index {
-    address: String,
-    gate: Arc<Gate>,
-    _folder: tempfile::TempDir,
-}
-
-#[derive(Default)]
-struct Gate {
-    state: Mutex<(bool, usize)>,
-    told: Condvar,
-}
-
-impl Gate {
-    fn close(&self) {
-        self.state.lock().expect("no panic").0 = true;
-    }
-
-    fn open(&self) {
-        self.state.lock().expect("no panic").0 = false;
-        self.told.notify_all();
-    }
-
-    /// How many wait or have waited.
-    fn seen(&self) -> usize {
-        self.state.lock().expect("no panic").1
-    }
-
-    fn pass(&self) {
-        let mut state = self.state.lock().expect("no panic");
-        state.1 += 1;
-        drop(self.told.wait_while(state, |state| state.0).expect("no panic"));
-    }
-}
-
-/// Writes the smallest wheel that there is.
-const WHEEL: &str = r#"
-import sys, zipfile
-folder, name, version, body = sys.argv[1:]
-info = f"{name}-{version}.dist-info"
-with zipfile.ZipFile(f"{folder}/{name}-{version}-py3-none-any.whl", "w") as wheel:
-    wheel.writestr(f"{name}/__init__.py", body)
-    wheel.writestr(f"{name}/later.py", "x = 1")
-    wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-    wheel.writestr(f"{info}/RECORD", "")
-"#;
-
-impl Index {
-    fn open(packages: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        for (name, body) in packages {
-            let mut python = Command::new("/usr/bin/python3");
-            python.args(["-I", "-c", WHEEL]).arg(folder.path()).args([name, "1.0", body]);
-            assert!(python.status().expect("Python starts").success());
-        }
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = format!("http://{}", listener.local_addr().expect("an address"));
-        let gate = Arc::new(Gate::default());
-        let (files, at_gate) = (folder.path().to_owned(), Arc::clone(&gate));
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (files, gate) = (files.clone(), Arc::clone(&at_gate));
-                std::thread::spawn(move || serve(stream, &files, &gate));
-            }
-        });
-        Self { address, gate, _folder: folder }
-    }
-
-    fn variables(&self) -> Vec<(String, String)> {
-        let pair = |name: &str, value: String| (name.to_owned(), value);
-        vec![
-            pair("PIP_INDEX_URL", format!("{}/simple", self.address)),
-            pair("PIP_CONFIG_FILE", "/dev/null".into()),
-            pair("PIP_EXTRA_INDEX_URL", String::new()),
-            pair("NO_PROXY", "127.0.0.1".into()),
-            pair("no_proxy", "127.0.0.1".into()),
-        ]
-    }
-}
-
-fn serve(mut stream: std::net::TcpStream, files: &Path, gate: &Gate) {
-    let mut lines = BufReader::new(stream.try_clone().expect("a copy")).lines().map_while(Result::ok);
-    let path = lines.next().and_then(|line| line.split(' ').nth(1).map(ToOwned::to_owned)).unwrap_or_default();
-    lines.find(String::is_empty);
-    let (kind, body) = match path.strip_prefix("/simple/") {
-        Some(name) => {
-            let file = format!("{}-1.0-py3-none-any.whl", name.trim_end_matches('/').replace('-', "_"));
-            let is_there = files.join(&file).is_file();
-            ("text/html", is_there.then(|| format!("<a href=\"/files/{file}\">{file}</a>").into_bytes()))
-        }
-        None => {
-            gate.pass();
-            ("application/zip", std::fs::read(files.join(path.trim_start_matches("/files/"))).ok())
-        }
-    };
-    let status = if body.is_some() { "200 OK" } else { "404 Not Found" };
-    let body = body.unwrap_or_default();
-    let head = format!("HTTP/1.0 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n", body.len());
-    // Who has asked may be gone: killed, as some tests want.
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
-}
 
 /// A server's worth of environments.
 struct Site {
@@ -274,7 +171,7 @@ async fn a_failure_says_why_and_leaves_the_old_one_in_use() {
     let built = ready(&it).await;
 
     site.want(&it, "tiny\nno-such-thing>=3").await;
-    let EnvironmentStatus::Failed { failure: Failure { why, help, lines }, next_try } =
+    let EnvironmentStatus::Failed { failure: Failure { why, help, lines, .. }, next_try } =
         status(&it, "a failure", |status| matches!(status, EnvironmentStatus::Failed { .. })).await
     else {
         unreachable!("a failure was waited for")

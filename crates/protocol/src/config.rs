@@ -29,6 +29,12 @@ pub struct AgentConfig {
     pub shared: PathBuf,
     /// Where jobs run, one folder for each account.
     pub jobs: PathBuf,
+    /// Where Python environments are, which everybody reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environments: Option<PathBuf>,
+    /// The Python that they stand on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub python: Option<PathBuf>,
     /// Under which address other nodes find this one.
     #[serde(default = "default_host")]
     pub host: String,
@@ -86,6 +92,8 @@ impl AgentConfig {
             homes: folder.join("homes"),
             shared: folder.join("shared"),
             jobs: folder.join("jobs"),
+            environments: None,
+            python: None,
             host: default_host(),
             alone_seconds: default_alone_seconds(),
             isolate: yes(),

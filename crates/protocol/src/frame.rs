@@ -5,7 +5,9 @@ use atelier_domain::world::Part;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::instance::Target;
 use crate::message::{Run, ToAgent, ToServer};
+use crate::remote::MAX_COMMAND;
 
 /// The most bytes of output or of a file in one frame.
 pub const MAX_BYTES: usize = 256 << 10;
@@ -122,6 +124,7 @@ pub fn decode_to_server(text: &str) -> Result<ToServer, DecodeError> {
             at_most("the signals", activity.signals.len(), MAX_NAME)?;
             at_most("the processes", activity.processes.len(), MAX_NAME)?;
         }
+        ToServer::Identify { person } => at_most("an account's id", person.as_str().len(), MAX_NAME)?,
         ToServer::Unreachable { ticket, why } => {
             at_most("a ticket", ticket.len(), MAX_NAME)?;
             at_most("a text", why.len(), MAX_TEXT)?;
@@ -142,6 +145,15 @@ pub fn decode_to_agent(text: &str) -> Result<ToAgent, DecodeError> {
             if let Run::Argv(arguments) = &start.task.run {
                 at_most("a job's arguments", arguments.len(), MAX_ITEMS)?;
             }
+        }
+        ToAgent::Apps(custom) => at_most("the applications", custom.apps.len(), MAX_NAME)?,
+        ToAgent::Identity(identity) => {
+            at_most("a token", identity.token.len(), MAX_TEXT)?;
+            at_most("an address", identity.url.len(), MAX_TEXT)?;
+        }
+        ToAgent::Open { target: Target::Session { start, .. }, .. } => {
+            at_most("a command", start.command.as_ref().map_or(0, String::len), MAX_COMMAND)?;
+            at_most("a session's variables", start.environment.len(), MAX_NAME)?;
         }
         _ => {}
     }

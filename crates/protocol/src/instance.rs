@@ -6,6 +6,7 @@ use atelier_domain::text::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::message::Person;
+use crate::remote::{Endpoint, SessionStart};
 
 /// An instance to be set up on its node. The same generation again changes nothing; a later one replaces what is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct SetUp {
     pub folder: std::path::PathBuf,
     /// The shared environment that its own layer stands on; nothing while none is built.
     pub base: Option<std::path::PathBuf>,
+    /// Where JupyterLab finds further kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<std::path::PathBuf>,
     /// The number of its own layer; older ones are removed.
     pub layer: u32,
     /// The applications, started when the scripts are done.
@@ -32,19 +36,60 @@ pub struct SetUp {
     pub environment: Vec<(String, String)>,
     /// Whether scripts come next, so that applications wait for them.
     pub has_scripts: bool,
+    /// As of when the applications that its people added were read; later ones come with [`CustomApps`].
+    #[serde(default)]
+    pub apps_revision: i64,
+    /// Folders of the machine with programs for its applications, which nobody there can change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<std::path::PathBuf>,
 }
 
-/// An application that listens on a socket.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An application that listens on a socket, or on a port to which a socket is joined.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct App {
     /// Its name in addresses: at most 16 of a–z, 0–9 and `-`.
     pub name: String,
-    /// The program with its arguments. `{socket}`, `{home}` and `{layer}` become what they are in the sandbox.
+    /// The program with its arguments. `{socket}`, `{port}`, `{home}` and `{layer}` become what they are in the sandbox.
     pub argv: Vec<String>,
     /// Asked until it answers; then the application is ready.
     pub health: String,
     /// Whether its notebook kernels are asked what they do.
     pub has_kernels: bool,
+    /// Its name for people; nothing if that is the name in addresses.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    /// Variables of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<(String, String)>,
+    /// The port of loopback on which it listens; nothing if it listens on its socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Whether it shares the network of the machine, so that others there can reach its port.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_open_network: bool,
+    /// What helps where its program is missing; the rest of a sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
+    /// Whether it is started only when somebody opens it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_on_demand: bool,
+    /// Whether it reserves far more addresses than it uses memory, so that a limit of those, where there is no better one, would end it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reserves_much: bool,
+    /// Whether somebody added it to their instance, so that [`CustomApps`] replaces it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_custom: bool,
+}
+
+/// The applications that people added to an instance, in place of those that were known before. What is as before goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustomApps {
+    /// To which.
+    pub instance: InstanceId,
+    /// As of when they were read. What was read earlier than what is known counts for nothing.
+    pub revision: i64,
+    /// All of them.
+    pub apps: Vec<App>,
 }
 
 /// A script to be run in an instance.
@@ -102,6 +147,39 @@ pub enum Target {
         /// From where.
         offset: u64,
     },
+    /// To a process of its own, as frames (see [`crate::remote`]). It ends with the stream.
+    Session {
+        /// In which instance.
+        instance: InstanceId,
+        /// What runs.
+        start: Box<SessionStart>,
+    },
+    /// To a server of the person's files, as SFTP speaks.
+    Sftp {
+        /// In which instance.
+        instance: InstanceId,
+    },
+    /// To something that listens, connected to from inside the instance.
+    Connect {
+        /// In which instance.
+        instance: InstanceId,
+        /// What listens.
+        to: Endpoint,
+    },
+}
+
+impl Target {
+    /// In which instance it is.
+    pub const fn instance(&self) -> InstanceId {
+        match self {
+            Self::App { instance, .. }
+            | Self::Terminal { instance, .. }
+            | Self::Log { instance, .. }
+            | Self::Session { instance, .. }
+            | Self::Sftp { instance }
+            | Self::Connect { instance, .. } => *instance,
+        }
+    }
 }
 
 /// How an application does.
@@ -110,6 +188,8 @@ pub enum Target {
 pub enum AppState {
     /// Waits for the scripts.
     Waiting,
+    /// Is started when somebody opens it.
+    OnDemand,
     /// Its process runs and does not answer yet.
     Starting,
     /// It answers.
@@ -135,6 +215,9 @@ pub struct AppStatus {
     pub restarts: u32,
     /// The last lines that it printed, when it failed.
     pub last_lines: Vec<String>,
+    /// Whether other people of its machine can reach the port on which it listens.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_exposed: bool,
 }
 
 /// All applications and terminals of an instance.

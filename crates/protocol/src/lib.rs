@@ -13,6 +13,7 @@ mod frame;
 mod instance;
 mod message;
 mod node;
+pub mod remote;
 pub mod terminal;
 
 pub use config::AgentConfig;
@@ -21,15 +22,19 @@ pub use frame::{
     encode,
 };
 pub use instance::{
-    Activity, App, AppState, AppStatus, AppsStatus, Process, RunScripts, Script, SetUp, Signal, Target,
+    Activity, App, AppState, AppStatus, AppsStatus, CustomApps, Process, RunScripts, Script, SetUp, Signal, Target,
 };
-pub use message::{Auth, Event, Hello, Numbered, Peer, Person, Run, Start, Task, TaskFile, ToAgent, ToServer};
+pub use message::{
+    Auth, Event, Hello, Identity, JobEnvironment, Numbered, Peer, Person, Run, Start, Task, TaskFile, ToAgent, ToServer,
+};
 pub use node::{Facts, Gpu, Limits, PartSample, Sample};
 
 /// The version of this protocol. A server speaks this one and the one before; an agent its own.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The oldest that a server still understands.
 pub const OLDEST: u32 = 1;
+/// From this version on agents take [`ToAgent::Apps`] and [`ToAgent::RestartApp`].
+pub const CUSTOM_APPS: u32 = 3;
 /// An agent says something at least so often, in seconds; after three times that it counts as silent.
 pub const BEAT_SECONDS: u64 = 10;
 

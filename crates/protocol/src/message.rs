@@ -7,7 +7,7 @@ use atelier_domain::time::Span;
 use atelier_domain::world::{Exit, Part};
 use serde::{Deserialize, Serialize};
 
-use crate::instance::{Activity, AppsStatus, RunScripts, SetUp, Target};
+use crate::instance::{Activity, AppsStatus, CustomApps, RunScripts, SetUp, Target};
 use crate::node::{Facts, Sample};
 
 /// How an agent shows who it is.
@@ -179,6 +179,12 @@ pub enum ToServer {
     Apps(Box<AppsStatus>),
     /// What was going on in an instance.
     Activity(Box<Activity>),
+    /// It wants the next token of somebody whose things run here. Answered with [`ToAgent::Identity`] or
+    /// [`ToAgent::NoIdentity`]. Only said where the same server has given one: others would not understand it.
+    Identify {
+        /// Whose.
+        person: UserId,
+    },
     /// A stream that was asked for cannot be had.
     Unreachable {
         /// Which.
@@ -264,6 +270,42 @@ pub enum ToAgent {
     },
     /// Say now what goes on in the instance here.
     TellActivity,
+    /// These are the applications that people added to the instance here.
+    Apps(Box<CustomApps>),
+    /// End an application of the instance here and start it again.
+    RestartApp {
+        /// Of which instance.
+        instance: InstanceId,
+        /// Which.
+        name: String,
+    },
+    /// A token with which what somebody runs here acts in their name. Only for agents that say that they take them.
+    Identity(Box<Identity>),
+    /// There is none for them, or none any more.
+    NoIdentity {
+        /// Whose.
+        person: UserId,
+    },
+}
+
+/// A token of somebody whose things run on a node.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Whose.
+    pub person: Person,
+    /// The token.
+    pub token: String,
+    /// Where it counts: the address of the server.
+    pub url: String,
+    /// After so many seconds the next one is to be asked for.
+    pub renew_seconds: u64,
+}
+
+impl std::fmt::Debug for Identity {
+    /// Without the token.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Identity").field("person", &self.person.id).field("url", &self.url).finish_non_exhaustive()
+    }
 }
 
 /// A part of a job to be started.
@@ -287,6 +329,18 @@ pub struct Start {
     pub person: Person,
     /// What to run.
     pub task: Task,
+    /// The Python environment that it runs with. Agents from before this know none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<JobEnvironment>,
+}
+
+/// A Python environment of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEnvironment {
+    /// The folder with `bin/python` in it.
+    pub path: std::path::PathBuf,
+    /// What people call it: `churn:3`.
+    pub name: String,
 }
 
 /// Where another part of the same job runs.

@@ -57,6 +57,9 @@ pub struct Facts {
     pub warnings: Vec<String>,
     /// Its GPUs.
     pub gpus: Vec<String>,
+    /// Whether it takes tokens for those whose things run on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_tokens: bool,
 }
 
 /// One GPU at one moment.

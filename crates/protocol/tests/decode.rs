@@ -1,13 +1,14 @@
 //! Whatever comes over the wire, decoding never panics; what is valid comes back as it was; what is too large is refused.
 
 use atelier_domain::UserId;
-use atelier_domain::compute::{JobId, NodeId, Resources};
+use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::time::Span;
 use atelier_domain::world::{Exit, Part};
+use atelier_protocol::remote::{Endpoint, Screen, SessionStart};
 use atelier_protocol::{
-    Auth, Bytes, DecodeError, Event, Facts, Hello, MAX_BYTES, MAX_FRAME, MAX_HELLO, Numbered, Peer, Person, Run,
-    Sample, Start, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first, decode_to_agent, decode_to_server,
-    encode,
+    App, Auth, Bytes, CustomApps, DecodeError, Event, Facts, Hello, JobEnvironment, MAX_BYTES, MAX_FRAME, MAX_HELLO,
+    Numbered, Peer, Person, Run, Sample, Start, Target, Task, TaskFile, ToAgent, ToServer, decode_bytes, decode_first,
+    decode_to_agent, decode_to_server, encode,
 };
 use proptest::prelude::*;
 
@@ -56,7 +57,8 @@ fn to_server() -> impl Strategy<Value = ToServer> {
     });
     let sample = any::<u64>().prop_map(|over| ToServer::Sample(Box::new(Sample { over, ..Sample::default() })));
     let fetch = ("[a-f0-9]{64}", any::<u64>()).prop_map(|(blob, offset)| ToServer::Fetch { blob, offset });
-    prop_oneof![hello, events, sample, fetch, ".{0,50}".prop_map(|why| ToServer::Leaving { why: why.into() })]
+    let identify = "[a-z0-9-]{1,40}".prop_map(|person| ToServer::Identify { person: UserId::new(person) });
+    prop_oneof![hello, events, sample, fetch, identify, ".{0,50}".prop_map(|why| ToServer::Leaving { why: why.into() })]
 }
 
 fn start() -> impl Strategy<Value = ToAgent> {
@@ -76,9 +78,45 @@ fn start() -> impl Strategy<Value = ToAgent> {
             grace: Span::seconds(5),
             array: is_alone.then_some((JobId(1), number, number)),
             person: Person { id: UserId::new("x"), handle: "x".to_owned(), uid: is_alone.then_some(number) },
+            environment: is_alone
+                .then(|| JobEnvironment { path: format!("/e/{number}").into(), name: "churn:3".to_owned() }),
             task: Task { run, environment: pairs, files, is_alone },
         }))
     })
+}
+
+fn custom_apps() -> impl Strategy<Value = ToAgent> {
+    let app = (".{0,16}", prop::collection::vec(".{0,20}", 0..5), any::<Option<u16>>(), any::<bool>()).prop_map(
+        |(name, argv, port, has_open_network)| App {
+            environment: vec![(name.clone(), name.clone())],
+            name,
+            argv,
+            port,
+            has_open_network,
+            is_custom: true,
+            ..App::default()
+        },
+    );
+    (any::<u64>(), any::<i64>(), prop::collection::vec(app, 0..4)).prop_map(|(instance, revision, apps)| {
+        ToAgent::Apps(Box::new(CustomApps { instance: InstanceId(instance), revision, apps }))
+    })
+}
+
+fn target() -> impl Strategy<Value = Target> {
+    let instance = InstanceId(7);
+    let session = (proptest::option::of(".{0,50}"), any::<Option<(u16, u16)>>(), ".{0,20}").prop_map(
+        move |(command, size, term)| {
+            let terminal = size.map(|(columns, rows)| Screen { term: term.clone(), columns, rows });
+            let start = SessionStart { command, terminal, environment: vec![("LANG".to_owned(), term)] };
+            Target::Session { instance, start: Box::new(start) }
+        },
+    );
+    let endpoint = prop_oneof![
+        (".{0,30}", any::<u16>()).prop_map(|(host, port)| Endpoint::Tcp { host, port }),
+        ".{0,30}".prop_map(Endpoint::Socket),
+    ];
+    let connect = endpoint.prop_map(move |to| Target::Connect { instance, to });
+    prop_oneof![session, connect, Just(Target::Sftp { instance })]
 }
 
 fn to_agent() -> impl Strategy<Value = ToAgent> {
@@ -93,10 +131,14 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
             let grace = Span::seconds(grace);
             ToAgent::End { part, grace, is_preempted }
         }),
+        custom_apps(),
+        (any::<u64>(), ".{0,20}")
+            .prop_map(|(instance, name)| ToAgent::RestartApp { instance: InstanceId(instance), name }),
         Just(ToAgent::Drain),
         Just(ToAgent::Undrain),
         (".{0,70}", ".{0,50}").prop_map(|(blob, why)| ToAgent::NoFile { blob, why: why.into() }),
         any::<u32>().prop_map(|grace| ToAgent::Quit { grace: Span::seconds(grace) }),
+        (".{0,40}", target()).prop_map(|(ticket, target)| ToAgent::Open { ticket, target }),
     ]
 }
 

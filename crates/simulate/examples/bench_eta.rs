@@ -97,6 +97,7 @@ impl Site {
             retry: None,
             tier: Tier::Dedicated,
             after: Vec::new(),
+            environment: None,
         };
         self.inputs.push(order(number % PEOPLE, Order::Submit(spec)));
     }

@@ -187,6 +187,7 @@ fn spec(cores: u64, nodes: u32, timeout: Option<Span>) -> JobSpec {
         retry: None,
         tier: Tier::Dedicated,
         after: Vec::new(),
+        environment: None,
     }
 }
 

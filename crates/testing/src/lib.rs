@@ -3,6 +3,7 @@
 //! Nothing here skips: a test that needs PostgreSQL on a machine without it fails and says what to install.
 
 pub mod http;
+pub mod index;
 pub mod postgres;
 mod wait;
 

@@ -37,7 +37,10 @@ enum Task {
         serve: Vec<OsString>,
     },
     /// Run the lints and all tests
+    #[command(args_conflicts_with_subcommands = true)]
     Test {
+        #[command(subcommand)]
+        suite: Option<test::Suite>,
         /// Run one kind of test, without the lints
         #[arg(long, value_enum)]
         only: Option<test::Kind>,
@@ -74,7 +77,8 @@ fn perform(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::Run { serve } => run::run(&workspace, &serve),
-        Task::Test { only, filter } => test::test(&workspace, only, &filter),
+        Task::Test { suite: Some(test::Suite::Vscode), .. } => test::vscode(&workspace),
+        Task::Test { only, filter, .. } => test::test(&workspace, only, &filter),
         Task::Build { release } => {
             let profile = if release { server::Profile::Release } else { server::Profile::Dev };
             let binary = server::build_with_site(&workspace, profile)?;
@@ -107,5 +111,7 @@ mod tests {
         let cli =
             Cli::try_parse_from(["xtask", "test", "--only", "e2e", "sign-in", "--headed"]).expect("it is complete");
         assert!(matches!(cli.task, Task::Test { filter, .. } if filter == ["sign-in", "--headed"]));
+        let cli = Cli::try_parse_from(["xtask", "test", "vscode"]).expect("a suite of its own");
+        assert!(matches!(cli.task, Task::Test { suite: Some(test::Suite::Vscode), .. }));
     }
 }

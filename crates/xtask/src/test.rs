@@ -7,7 +7,7 @@ use std::{
 };
 
 use atelier_testing::{free_port, postgres};
-use clap::ValueEnum;
+use clap::{Subcommand, ValueEnum};
 
 use crate::{
     failure::{Failure, Result},
@@ -30,6 +30,30 @@ pub enum Kind {
     Web,
     /// Playwright in Chromium, with and without JavaScript
     E2e,
+}
+
+/// Tests that are no part of the others, since they download much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub enum Suite {
+    /// VS Code, installed through the operator's button and used in Chromium; downloads and compiles code-server
+    Vscode,
+}
+
+/// Installs VS Code as an operator does, and uses it in a browser.
+pub fn vscode(workspace: &Workspace) -> Result<()> {
+    let tools = setup::for_tests(workspace)?;
+    setup::system::ensure(&setup::system::CODE_SERVER)?;
+    let binary = server::build_with_site(workspace, Profile::Dev)?;
+    step("VS Code in the browser", || {
+        let mut playwright = tools.node.command("npx");
+        playwright.args(["--no-install", "playwright", "test", "--config=vscode.config.ts"]);
+        playwright.current_dir(workspace.end2end());
+        playwright.env("ATELIER_BIN", &binary).env("ATELIER_E2E_PORT", free_port().to_string());
+        if let Some(chromium) = &tools.chromium {
+            playwright.env("CHROMIUM", chromium);
+        }
+        process::run(&mut playwright)
+    })
 }
 
 pub fn test(workspace: &Workspace, only: Option<Kind>, filter: &[OsString]) -> Result<()> {

@@ -12,7 +12,9 @@ mod quote;
 pub mod schedules;
 #[cfg(feature = "ssr")]
 mod serverless;
+pub mod sharing;
 pub mod sizes;
+pub mod transfer;
 #[cfg(feature = "ssr")]
 pub(crate) mod typed;
 

@@ -20,7 +20,7 @@ use crate::components::money;
 use crate::error::AppError;
 use crate::server::collector;
 use crate::server::job_outputs::{self, Outputs};
-use crate::studio::{ask, forecast};
+use crate::studio::{ask, environment, forecast};
 
 /// How many decisions are shown.
 const DECISIONS: i64 = 30;
@@ -103,6 +103,8 @@ pub struct Awaited {
 /// One job.
 #[derive(Debug)]
 pub struct JobDetail {
+    /// What became of its outputs, where they were wanted in Files.
+    pub kept: Option<atelier_engine::store::KeptOutputs>,
     /// Its record.
     pub row: JobRow,
     /// What it runs.
@@ -185,6 +187,14 @@ pub async fn job(id: &str, look: &Look) -> Result<JobDetail, AppError> {
         (Compute::of(world, &target), waits_for, made, unsettled(world, id, later), position, waiting, tier)
     })
     .await?;
+    let awaited = row.job.spec.awaited_environment().filter(|_| row.ended.is_none()).map(|pinned| pinned.hash);
+    let waits_for = match (waits_for, awaited) {
+        (Some((sentence, step)), Some(hash)) => {
+            let progress = environment::progress(&caller, hash).await?;
+            Some((progress.map_or(sentence.clone(), |progress| format!("{sentence} {progress}")), step))
+        }
+        (waits_for, _) => waits_for,
+    };
     let eta = forecast::eta(&caller, &row.job).await;
     let cost = match charge.cost.saturating_add(unsettled) {
         0 => String::new(),
@@ -219,7 +229,9 @@ pub async fn job(id: &str, look: &Look) -> Result<JobDetail, AppError> {
     if log.all.is_empty() && outputs.is_empty() {
         log.removed_after = collector::removed_after(&caller.state, row.ended, atelier_engine::clock::now());
     }
+    let kept = caller.checked(caller.store().kept_outputs(&[id]).await)?.remove(&id);
     Ok(JobDetail {
+        kept,
         row,
         task,
         compute,

@@ -97,6 +97,8 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
         tags,
         files,
         own_sandbox: !text("own_sandbox").is_empty(),
+        python_environment: text("python_environment").to_owned(),
+        keep_in: text("keep_in").to_owned(),
     };
     (request, problems)
 }
@@ -132,6 +134,7 @@ pub fn values_of(row: &JobRow, task: &Task, compute: &Compute) -> Values {
     set("tags", row.tags.typed());
     set("environment", task.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect());
     set("own_sandbox", if task.is_alone { "on".into() } else { String::new() });
+    set("python_environment", spec.environment.as_ref().map(ToString::to_string).unwrap_or_default());
     values.insert("file".into(), task.files.iter().map(typed_file).collect());
     values
 }
@@ -176,6 +179,8 @@ pub fn request_of(row: &JobRow, task: &Task, compute: &Compute) -> JobRequest {
         tags: row.tags.clone(),
         files: task.files.clone(),
         own_sandbox: task.is_alone,
+        python_environment: spec.environment.as_ref().map(ToString::to_string).unwrap_or_default(),
+        keep_in: String::new(),
     }
 }
 

@@ -25,6 +25,8 @@ mod quote;
 #[cfg(feature = "hydrate")]
 mod toasts;
 #[cfg(feature = "hydrate")]
+mod upload;
+#[cfg(feature = "hydrate")]
 mod week_grid;
 #[cfg(feature = "hydrate")]
 mod zone;
@@ -45,6 +47,7 @@ fn install() {
     super::press::install();
     // The order matters for submits: the dialog that asks first comes before the button is marked as busy.
     confirm::install();
+    upload::install();
     pending::install();
     autosubmit::install();
     bulk::install();

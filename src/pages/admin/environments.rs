@@ -26,7 +26,7 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let (status, editor) = (status(visit, detail, refusal.clone()), editor(visit, detail, refusal));
     let is_ready = matches!(detail.status, EnvironmentStatus::Ready(_));
     let (packages, log) = (packages(visit, detail), log(&detail.log, is_ready));
-    let facts = facts(detail);
+    let (facts, vscode) = (facts(detail), super::editors::card(visit));
     let refused =
         visit.form("rebuild_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
     view! {
@@ -40,6 +40,7 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
                     <div data-live="environment">{status}</div>
                     <div data-live="packages">{packages}</div>
                     <div data-live="log">{log}</div>
+                    {vscode}
                 </div>
                 <aside class="stack">{editor}{facts}</aside>
             </div>

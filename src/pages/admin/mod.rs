@@ -1,5 +1,6 @@
 //! Administration of machines: the catalogue of sizes, quotas, and the engine.
 
+mod editors;
 mod engine_nodes;
 mod engines;
 mod environments;

@@ -2,6 +2,7 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::idle::{IdleRules, MAX_WINDOW, MIN_WINDOW};
+use atelier_domain::files::bytes;
 use atelier_domain::history::Topic;
 use atelier_domain::text::counted;
 use atelier_domain::time::Span;
@@ -17,14 +18,18 @@ use crate::pages::frame::{Place, Visit, load, studio};
 pub fn SettingsPage() -> impl IntoView {
     let place =
         Place { nav: NavItem::Settings, needs: Some((Action::WorkspaceRead, Whose::Others)), topics: &[Topic::Engine] };
-    studio(place, |visit| load(visit.viewer.clone(), idle_rules(), move |(rules, count)| show(&visit, &rules, count)))
+    studio(place, |visit| {
+        let read = async { Ok((idle_rules().await?, crate::api::files::files_limit().await?)) };
+        load(visit.viewer.clone(), read, move |((rules, count), limit)| show(&visit, &rules, count, limit))
+    })
 }
 
 fn minutes(span: Span) -> String {
     (span.as_millis() / 60_000).to_string()
 }
 
-fn show(visit: &Visit, rules: &IdleRules, count: usize) -> AnyView {
+fn show(visit: &Visit, rules: &IdleRules, count: usize, limit: Option<u64>) -> AnyView {
+    let files = files_card(visit, limit);
     let state = visit.form("set_idle_rules");
     let because = visit.viewer.may(Action::WorkspaceWrite).err().map(|denied| visit.viewer.why_not(&denied));
     let fixed = because.is_some();
@@ -79,7 +84,32 @@ fn show(visit: &Visit, rules: &IdleRules, count: usize) -> AnyView {
                     </div>
                 </PostForm>
             </Card>
+            {files}
         </Page>
+    }
+    .into_any()
+}
+
+/// How much each person may keep in Files.
+fn files_card(visit: &Visit, limit: Option<u64>) -> AnyView {
+    let state = visit.form("set_files_limit");
+    let because = visit.viewer.may(Action::WorkspaceWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let (fixed, value) = (because.is_some(), state.value("limit", &limit.map(bytes).unwrap_or_default()));
+    view! {
+        <Card heading="Files" note="of each person">
+            <PostForm function="set_files_limit" state=state.clone()>
+                <p class="muted">
+                    "Uploads, the editor and kept outputs are refused beyond it, with the numbers. Programs in instances and jobs are not stopped by it, but what they write counts."
+                </p>
+                <Field
+                    label="Each person may keep" name="limit" value=value problem=state.problem("limit") readonly=fixed autocomplete="off"
+                    placeholder="20 GiB" help="A size such as 20 GiB; empty for no limit."
+                />
+                <div class="row">
+                    <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Save limit"</SubmitButton>
+                </div>
+            </PostForm>
+        </Card>
     }
     .into_any()
 }

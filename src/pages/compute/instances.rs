@@ -8,6 +8,8 @@ use leptos::prelude::*;
 
 use super::framed;
 use super::instance::line as next_line;
+use super::shared_with_me;
+use crate::api::caller::Caller;
 use crate::api::compute::instances::{
     BulkVerb, InstancePage, InstanceQuery, InstanceRow, InstanceSort, InstanceView, list_instances,
 };
@@ -19,20 +21,25 @@ use crate::components::{
 use crate::pages::frame::{Visit, load};
 use crate::paths;
 use crate::studio::instance::{JUPYTER, TERMINAL, right_for, whose};
+use crate::studio::sharing;
 
 /// The form that all buttons “Start” of the list belong to: forms cannot stand in each other, and the list is one already.
 const START_FORM: &str = "start-one";
 
 /// The tab of instances.
 pub fn tab(visit: Visit) -> AnyView {
-    let query = Query::here();
+    let (query, caller) = (Query::here(), Caller::here());
     let wanted = wanted(&query);
     let sort = Sort::by(wanted.sort.key(), wanted.descending);
     let read = async move {
         let page = list_instances(&wanted).await?;
-        Ok((page, compute_counts().await?))
+        let shared = sharing::with_me(&caller?).await?;
+        Ok((page, compute_counts().await?, shared))
     };
-    load(visit.viewer.clone(), read, move |(page, counts)| show(&visit, &query, sort, page, counts))
+    load(visit.viewer.clone(), read, move |(page, counts, shared)| {
+        let shared = shared_with_me::card(&visit, &shared);
+        show(&visit, &query, sort, page, counts, shared)
+    })
 }
 
 /// What the address asks for; what it says wrongly is left out.
@@ -46,7 +53,14 @@ fn wanted(query: &Query) -> InstanceQuery {
     }
 }
 
-fn show(visit: &Visit, query: &Query, sort: Sort, page: InstancePage, counts: ComputeCounts) -> AnyView {
+fn show(
+    visit: &Visit,
+    query: &Query,
+    sort: Sort,
+    page: InstancePage,
+    counts: ComputeCounts,
+    shared: AnyView,
+) -> AnyView {
     let refusal = refusal(visit);
     let paused = page.paused.clone().map(|text| view! { <Banner tone=Tone::Warning text=text/> });
     let trouble = page.apps_trouble.clone().map(|text| view! { <Banner tone=Tone::Warning text=text/> });
@@ -55,7 +69,8 @@ fn show(visit: &Visit, query: &Query, sort: Sort, page: InstancePage, counts: Co
         .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
     let refused = refused.into_iter().collect_view();
     if page.counts[0] == 0 {
-        let inside = view! { {refused}<div data-live="instances">{paused}{nothing_yet(visit, counts, refusal)}</div> };
+        let inside =
+            view! { {refused}<div data-live="instances">{paused}{nothing_yet(visit, counts, refusal)}</div>{shared} };
         return framed(visit, "instances", counts, None, inside.into_any());
     }
     let create = view! {
@@ -70,6 +85,7 @@ fn show(visit: &Visit, query: &Query, sort: Sort, page: InstancePage, counts: Co
         {filters}
         <form id=START_FORM method="post" action=paths::function("start_instance") data-post="start_instance"></form>
         <div data-live="instances" data-announce="instance|instances" data-every="5">{paused}{trouble}{content}</div>
+        {shared}
     };
     framed(visit, "instances", counts, Some(create.into_any()), inside.into_any())
 }

@@ -17,6 +17,7 @@ pub mod price;
 mod queue;
 mod serverless;
 mod settings;
+mod shared_with_me;
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::size::Tier;
@@ -33,7 +34,7 @@ use crate::studio::cluster::said_tier;
 
 pub use cluster::ClusterPage;
 pub use delete_cluster::DeleteClusterPage;
-pub use instance::{ConfirmInstancesPage, InstancePage};
+pub use instance::{ConfirmInstancesPage, InstancePage, TransferPage};
 pub(super) use instances::icon as verb_icon;
 pub use new_cluster::NewClusterPage;
 pub use new_instance::{FORM as NEW_INSTANCE_FORM, NewInstancePage, name_answer, summary_part};

@@ -38,7 +38,7 @@ pub fn OpenAppPage() -> impl IntoView {
         // What script fetches again must not be led away: the browser itself goes.
         let is_look = !page::is_refresh();
         load(visit.viewer.clone(), read, move |(detail, app)| {
-            let may_enter = visit.viewer.rights.check(Action::InstanceConnect, detail.whose).is_ok()
+            let may_enter = detail.may_open(&visit.viewer.rights, &app.name)
                 && detail.apps_trouble.is_none()
                 && app.look == AppLook::Ready;
             if may_enter && is_look {
@@ -50,7 +50,7 @@ pub fn OpenAppPage() -> impl IntoView {
 }
 
 fn show(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> AnyView {
-    if visit.viewer.rights.check(Action::InstanceConnect, detail.whose).is_err() {
+    if !detail.may_open(&visit.viewer.rights, &app.name) {
         return not_yours(visit, detail, app);
     }
     let row = &detail.row;
@@ -92,10 +92,14 @@ fn content(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) ->
         AppLook::Starting => waiting(detail, app),
         AppLook::Failed => {
             let failure = super::instance::failure(app);
+            if detail.whose == Whose::Others {
+                return failure;
+            }
             let logs = format!("{}?log={}", paths::instance_tab(slug, name, "logs"), app.name);
             view! { {failure}<div class="row"><LinkButton href=logs icon="audit">"Whole log"</LinkButton></div> }
                 .into_any()
         }
+        AppLook::Off if detail.whose == Whose::Others => asleep_for_visitor(visit, detail, app),
         AppLook::Off => asleep(visit, detail, app, next),
     }
 }
@@ -161,7 +165,24 @@ fn asleep(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> 
     .into_any()
 }
 
-/// Somebody else's: only its owner opens it, whatever the role.
+/// It is off, and shared: only its owner wakes it.
+fn asleep_for_visitor(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
+    let row = &detail.row;
+    let title = format!("{} is not running", row.name);
+    let text = format!(
+        "{} shares {} with you, but does not run it now. A share does not start instances: ask {} to start it. This page goes on by \
+         itself when it runs.",
+        row.owner_name, app.label, row.owner_name
+    );
+    let (back, look) = (paths::instance(visit.slug(), &row.name), format!("Look at {}", row.name));
+    view! {
+        <noscript><meta http-equiv="refresh" content="10"/></noscript>
+        <Why tone=Tone::Neutral title=title text=text><LinkButton href=back>{look}</LinkButton></Why>
+    }
+    .into_any()
+}
+
+/// Somebody else's, and not shared: only its owner opens it, whatever the role.
 fn not_yours(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
     if detail.whose == Whose::Own {
         // It is theirs, but their roles open nothing.
@@ -175,8 +196,8 @@ fn not_yours(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
     let may = visit.viewer.rights.check(Action::InstanceOperate, Whose::Others).is_ok();
     let more = if may { " You may start and stop it." } else { "" };
     let text = format!(
-        "{} belongs to {}, and what runs in it runs as them. Nobody else opens it, whatever their roles.{more}",
-        row.name, row.owner_name
+        "{} belongs to {}, and what runs in it runs as them. Nobody else opens it, whatever their roles, unless {} shares it with them.{more}",
+        row.name, row.owner_name, row.owner_name
     );
     let code = format!("{} · request {}", Action::InstanceConnect.key(), page::request_id());
     let (back, own) =

@@ -144,6 +144,9 @@ const fn next_step(verdict: &Verdict) -> &'static str {
         Verdict::NodeLost { .. } | Verdict::Preempted { .. } => "Run it again, or allow retries.",
         Verdict::StartFailed { .. } => "Look whether the program exists on the node.",
         Verdict::ComputeGone { .. } => "Copy the job and choose another compute.",
+        Verdict::EnvironmentFailed { .. } => {
+            "Make a new version of the environment without that line, and copy the job."
+        }
         Verdict::DependencyFailed { .. } => "Mend the job that it waited for, and run both again.",
     }
 }

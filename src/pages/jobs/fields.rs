@@ -17,6 +17,9 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
     let files = files(&state, form);
     let value = |field: &str| state.value(field, "");
     let (name, command, script, environment) = (value("name"), value("command"), value("script"), value("environment"));
+    let mut environments = vec![(String::new(), "What the system has".to_owned())];
+    environments.extend(form.environments.iter().cloned());
+    let python = value("python_environment");
     view! {
         <Card heading="What to run">
             <div class="stack">
@@ -30,6 +33,11 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
                     help="In place of a command: lines for sh, or for what the first line names, such as #!/usr/bin/env python3."
                 />
                 {files}
+                <SelectField
+                    label="Python packages" name="python_environment" value=python options=environments
+                    problem=state.problem("python_environment")
+                    help="A named environment: its newest version is fixed when the job is submitted. The job waits without a node until it is built."
+                />
                 <TextField
                     label="Environment" name="environment" value=environment problem=state.problem("environment") rows=3
                     help="One NAME=value a line."
@@ -155,7 +163,7 @@ pub fn more(state: &FormState) -> AnyView {
         typed => typed,
     };
     let alone = state.is_ticked("own_sandbox", "on", false);
-    let (after, after_any) = (value("after"), value("after_any"));
+    let (after, after_any, keep_in) = (value("after"), value("after_any"), value("keep_in"));
     let (timeout, retries, array, tags) = (value("timeout"), value("retries"), value("array"), value("tags"));
     let (most_retries, most_array) =
         (format!("At most {MAX_RETRIES}."), format!("At most {} jobs.", atelier_domain::text::grouped(MAX_ARRAY)));
@@ -184,6 +192,10 @@ pub fn more(state: &FormState) -> AnyView {
                 <TextField
                     label="Tags" name="tags" value=tags problem=state.problem("tags") rows=2
                     help="One name=value a line, to find it again."
+                />
+                <Field
+                    label="Keep outputs in" name="keep_in" value=keep_in problem=state.problem("keep_in") autocomplete="off"
+                    placeholder="Users/ines/results" help="A folder of Files. When the job is over its outputs are copied there, into a folder named by the job."
                 />
                 <Checkbox
                     name="own_sandbox" label="A sandbox of its own" ticked=alone

@@ -21,7 +21,8 @@ pub fn NewJobPage() -> impl IntoView {
         let typed = visit.flash.as_ref().filter(|flash| flash.form == uploads::FORM).map(|flash| flash.values.clone());
         let typed = typed.filter(|values| !values.is_empty());
         let (clone, cluster) = (page::query("clone").unwrap_or_default(), page::query("cluster").unwrap_or_default());
-        let read = async move { job_form(typed, &clone, &cluster).await };
+        let file = page::query("file").unwrap_or_default();
+        let read = async move { job_form(typed, &clone, &cluster, &file).await };
         load(visit.viewer.clone(), read, move |form| show(&visit, &state, form))
     })
 }

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::bytes;
 use crate::api::jobs::JobDetail;
-use crate::components::{Card, Icon, TableWrap, Time};
+use crate::components::{Card, Icon, TableWrap, Time, Tone, Why};
 use crate::pages::frame::Visit;
 use crate::paths;
 use crate::server::collector;
@@ -57,17 +57,36 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
             }
         })
         .collect();
+    let kept = kept(visit, detail);
     if cards.is_empty() && detail.row.ended.is_some() {
         let word = match detail.log.removed_after {
             Some(days) => collector::sentence(days),
             None => "It left no files in its folder outputs.".to_owned(),
         };
         return view! {
+            {kept}
             <Card heading="Outputs"><p class="muted">{word}</p></Card>
         }
         .into_any();
     }
-    cards.into_any()
+    view! { {kept}{cards} }.into_any()
+}
+
+/// Where in Files the outputs are, or why they are not.
+fn kept(visit: &Visit, detail: &JobDetail) -> Option<AnyView> {
+    let kept = detail.kept.as_ref()?;
+    if !kept.problem.is_empty() {
+        let text = kept.problem.clone();
+        return Some(view! { <Why tone=Tone::Failed title="The outputs are not in Files" text=text/> }.into_any());
+    }
+    if kept.path.is_empty() {
+        return None;
+    }
+    let (href, path) = (paths::files(visit.slug(), &kept.path), kept.path.clone());
+    Some(
+        view! { <Why tone=Tone::Good title="The outputs are in Files"><a class="file" href=href><Icon name="folder" class="i-s"/><span>{path}</span></a></Why> }
+            .into_any(),
+    )
 }
 
 /// A path in an address: each step is escaped by itself.

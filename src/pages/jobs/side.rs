@@ -17,12 +17,12 @@ const MOST_OF_A_SCRIPT: usize = 4_000;
 
 /// The cards at the side.
 pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
-    let (what, needs, decided) = (what(detail), needs(visit, detail), decided(visit, detail));
+    let (what, needs, decided) = (what(visit.slug(), detail), needs(visit, detail), decided(visit, detail));
     view! { {what}{needs}{decided} }.into_any()
 }
 
 /// What it runs.
-fn what(detail: &JobDetail) -> AnyView {
+fn what(slug: &str, detail: &JobDetail) -> AnyView {
     let Some(task) = &detail.task else { return ().into_any() };
     let (label, text) = match &task.run {
         Run::Argv(words) => ("Command", shell_words::join(words)),
@@ -38,12 +38,17 @@ fn what(detail: &JobDetail) -> AnyView {
         let said = format!("{}, {}", counted(task.files.len() as u64, "file", "files"), bytes(files));
         view! { <Def term="Files">{said}</Def> }
     });
+    let python = detail.row.job.spec.environment.as_ref().map(|pinned| {
+        let address = format!("{}?version={}", paths::named_environment(slug, pinned.name.as_str()), pinned.version);
+        let shown = pinned.to_string();
+        view! { <Def term="Python packages"><a class="mono" href=address>{shown}</a></Def> }
+    });
     let alone = task.is_alone.then(|| view! { <Def term="Sandbox">"its own"</Def> });
     view! {
         <Card heading="Run">
             <div class="stack-s">
                 <CodeBlock text=text label=label/>
-                <DefList>{names}{files}{alone}</DefList>
+                <DefList>{python}{names}{files}{alone}</DefList>
             </div>
         </Card>
     }

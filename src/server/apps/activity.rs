@@ -4,6 +4,8 @@
 
 use axum::http::Method;
 
+use crate::studio::instance::VSCODE;
+
 /// What pages of applications write by themselves, again and again: application, method, beginning of the path.
 ///
 /// JupyterLab writes down how its panels are arranged every ten seconds, whether anything has changed or not.
@@ -14,7 +16,8 @@ pub fn is_activity(app: &str, method: &Method, path: &str) -> bool {
     let is_looking = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let is_by_itself =
         BY_ITSELF.iter().any(|(whose, how, start)| *whose == app && how == method && path.starts_with(start));
-    !is_looking && !is_by_itself
+    // VS Code tells over its WebSockets what somebody does in it (`typing`); its requests are all its own.
+    !is_looking && !is_by_itself && app != VSCODE
 }
 
 #[cfg(test)]
@@ -31,6 +34,8 @@ mod tests {
             ("jupyter", Method::POST, "/api/sessions", true),
             ("jupyter", Method::DELETE, "/lab/api/workspaces/default", true),
             ("board", Method::PUT, "/lab/api/workspaces/default", true),
+            ("vscode", Method::POST, "/mint-key", false),
+            ("vscode", Method::GET, "/healthz", false),
         ] {
             assert_eq!(is_activity(app, &method, path), counts, "{app} {method} {path}");
         }

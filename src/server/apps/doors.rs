@@ -1,9 +1,9 @@
 //! Who is let in at an application's address.
 //!
-//! A door is what a cookie there opens: one application of one instance, for its owner, under one session of the portal. It is
-//! believed for a second, or until something that concerns people or instances changes; then it is read again. Connections that
-//! last hold their door and end when it closes: when the person signs out, is disabled, or does not own the instance any more,
-//! and when the instance stops.
+//! A door is what a cookie there opens: one application of one instance, for its owner or somebody with whom it is shared, under
+//! one session of the portal. It is believed for a second, or until something that concerns people or instances changes; then it
+//! is read again. Connections that last hold their door and end when it closes: when the person signs out, is disabled, does not
+//! own the instance any more, when a share is taken back, changed or over, and when the instance stops.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -19,15 +19,19 @@ use atelier_engine::live::Cut;
 use atelier_engine::store::AppSession;
 use tokio::sync::watch;
 
+use super::access::{Access, access_of};
 use super::host::Place;
 use crate::server::rest::secret;
 use crate::server::session_store::is_alive;
 use crate::server::state::AppState;
+use crate::studio::instance::{JUPYTER, TERMINAL, VSCODE};
 
 /// The longest time for which a door is believed.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 /// How often lasting connections are judged again, at most.
 const JUDGE_AGAIN: Duration = Duration::from_millis(200);
+/// How often it is looked whether the time of a share is over.
+const LOOK_AT_THE_CLOCK: Duration = Duration::from_millis(500);
 /// So many doors are remembered.
 const MOST: usize = 20_000;
 /// What makes a door stale.
@@ -38,6 +42,10 @@ const TOPICS: [Topic; 2] = [Topic::People, Topic::Instances];
 pub struct Door {
     /// For whom.
     pub user: UserId,
+    /// What they are called.
+    pub name: String,
+    /// How they come in.
+    pub access: Access,
     /// Under which session of the portal.
     pub session: SessionKey,
     /// The instance.
@@ -119,10 +127,10 @@ impl Doors {
         if !Arc::ptr_eq(&entry.door, &door) {
             let before = std::mem::replace(&mut entry.door, Arc::clone(&door));
             entry.held.retain(|held| held.strong_count() > 0);
-            if before.node == door.node {
+            if before.node == door.node && before.access.is_like(door.access) {
                 entry.held.push(Arc::downgrade(&before));
             } else {
-                // It was stopped or moved: what led to the old node leads nowhere.
+                // It was stopped or moved, so that what led to the old node leads nowhere; or less is allowed, or more.
                 before.close();
                 entry.held.drain(..).filter_map(|held| held.upgrade()).for_each(|door| door.close());
             }
@@ -162,8 +170,14 @@ impl Doors {
 pub async fn keep(state: AppState) {
     let (mut cuts, mut revisions) = (state.live().cuts(), state.live().watch());
     let doors = state.doors();
+    let mut look = tokio::time::interval(LOOK_AT_THE_CLOCK);
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
+            _ = look.tick() => {
+                let now = clock::now();
+                doors.close(|door| door.access.is_over(now));
+            }
             cut = cuts.recv() => match cut {
                 Ok(Cut::All) | Err(tokio::sync::broadcast::error::RecvError::Closed) => return doors.close(|_| true),
                 Ok(Cut::Person(user)) => doors.close(|door| door.user == user),
@@ -171,7 +185,7 @@ pub async fn keep(state: AppState) {
                     doors.close(|door| door.user == user && door.session != session);
                 }
                 Ok(Cut::Session(session)) => doors.close(|door| door.session == session),
-                // Who may connect is decided by who owns; the next revision looks again in any case.
+                // Who may connect is decided by who owns and shares; the next revision looks again in any case.
                 Ok(Cut::Rights(_)) => {}
                 // Too many at once to be heard one by one.
                 Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => doors.close(|_| true),
@@ -206,7 +220,10 @@ fn has_changed_since(door: &Door, state: &AppState) -> bool {
 }
 
 fn is_fresh(door: &Door, state: &AppState) -> bool {
-    !*door.is_closed.borrow() && door.read_at.elapsed() < READ_AGAIN && !has_changed_since(door, state)
+    !*door.is_closed.borrow()
+        && !door.access.is_over(clock::now())
+        && door.read_at.elapsed() < READ_AGAIN
+        && !has_changed_since(door, state)
 }
 
 /// Reads all that a door depends on. What cannot be read is closed: nobody is let in because the database is away.
@@ -227,13 +244,38 @@ async fn read(state: &AppState, hash: &str, place: &Place) -> Option<Door> {
     if !is_theirs {
         return None;
     }
-    let (name, owner) = (place.instance.clone(), user.clone());
+    let name = place.instance.clone();
     let asked = state.engine().ask(move |world| {
         let found = world.instance(instance)?;
-        let is_own = found.workspace == workspace.id && found.owner == owner && found.name.as_str() == name;
-        is_own.then_some(found.node)
+        let is_it = found.workspace == workspace.id && found.name.as_str() == name;
+        is_it.then(|| (found.owner.clone(), found.node))
     });
-    let node = asked.await.ok().flatten()?;
+    if !is_offered(state, instance, &app).await {
+        return None;
+    }
+    let (owner, node) = asked.await.ok().flatten()?;
+    let access = match access_of(state, &person, &owner, instance, &app).await {
+        Ok(access) => access?,
+        Err(error) => {
+            tracing::error!(%error, "whether an application is shared could not be read");
+            return None;
+        }
+    };
+    if access != Access::Own {
+        state.share_uses().note((instance, app, user.clone()), clock::now());
+    }
     let is_closed = watch::Sender::new(false);
-    Some(Door { user, session, instance, node, read_at: clock::instant(), since: AtomicI64::new(since), is_closed })
+    let (since, read_at) = (AtomicI64::new(since), clock::instant());
+    Some(Door { user, name: person.name, access, session, instance, node, read_at, since, is_closed })
+}
+
+/// Whether an instance has that application: one that was removed or has another name now is nobody's.
+pub(super) async fn is_offered(state: &AppState, instance: InstanceId, app: &str) -> bool {
+    if [JUPYTER, TERMINAL, VSCODE].contains(&app) {
+        return true;
+    }
+    state.store().has_app(instance, app).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "whether an application is there could not be read");
+        false
+    })
 }

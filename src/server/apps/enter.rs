@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 
+use super::access::access_of;
 use super::codes::Ticket;
 use super::host::{self, Place};
 use super::{address, cookie_name, pages};
@@ -29,8 +30,8 @@ pub struct Wanted {
     next: Option<String>,
 }
 
-/// From the portal: the owner of a running instance goes on to the application's own address, with a code. Everything else is
-/// told by the page that leads here.
+/// From the portal: the owner of a running instance, or somebody with whom the application is shared, goes on to the
+/// application's own address, with a code. Everything else is told by the page that leads here.
 pub async fn open(
     State(state): State<AppState>,
     Extension(actor): Extension<Arc<Actor>>,
@@ -42,13 +43,23 @@ pub async fn open(
     let next = wanted.next.as_deref().and_then(local_path::parse).unwrap_or_else(|| "/".to_owned());
     // The page knows how to say what is missing, also that it is nobody's business.
     let page = pages::go(&crate::paths::open_app(&workspace, &instance, &app, &next));
-    let (person, name) = (actor.person.id.clone(), instance.clone());
-    let place_of = actor.workspace.id.clone();
+    let (name, place_of) = (instance.clone(), actor.workspace.id.clone());
     let found = state.engine().ask(move |world| {
-        let own = world.instances().find(|one| one.workspace == place_of && one.name.as_str() == name)?;
-        (own.owner == person).then_some(own.id)
+        let one = world.instances().find(|one| one.workspace == place_of && one.name.as_str() == name)?;
+        Some((one.id, one.owner.clone()))
     });
-    let (None, Ok(Some(id))) = (strange, found.await) else { return page };
+    let (None, Ok(Some((id, owner)))) = (strange, found.await) else { return page };
+    if !super::doors::is_offered(&state, id, &app).await {
+        return page;
+    }
+    match access_of(&state, &actor.person, &owner, id, &app).await {
+        Ok(Some(_)) => {}
+        Ok(None) => return page,
+        Err(error) => {
+            tracing::error!(%error, "whether an application is shared could not be read");
+            return page;
+        }
+    }
     let place = Place { app, instance, workspace };
     let at = address(&state, host::of(request.uri(), request.headers()), &place);
     let ticket = Ticket { user: actor.person.id.clone(), session: actor.session.clone(), place, instance: id };

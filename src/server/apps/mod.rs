@@ -3,6 +3,7 @@
 //! Notebook servers run people's code, so their pages must be strangers to the portal: another origin, other cookies. A request
 //! is told apart by its host before anything else looks at it ([`split`]), and nothing falls back from one to the other.
 
+mod access;
 mod activity;
 mod codes;
 mod doors;
@@ -11,12 +12,15 @@ mod headers;
 mod host;
 mod judge;
 mod line;
+mod looking;
 mod pages;
 mod pool;
 mod ports;
 mod proxy;
 mod terminal;
+mod typing;
 
+pub use access::{Access, ShareUses, access_of, tend_shares};
 pub use codes::Codes;
 pub use doors::{Doors, keep};
 pub use enter::{ENTER, open};
@@ -63,7 +67,7 @@ pub async fn split(State(state): State<AppState>, request: Request, next: Next) 
     }
 }
 
-async fn serve(state: &AppState, place: Place, request: Request) -> Response {
+async fn serve(state: &AppState, place: Place, mut request: Request) -> Response {
     let path = request.uri().path();
     if path == ENTER {
         return enter::redeem(state, &place, request).await;
@@ -81,6 +85,13 @@ async fn serve(state: &AppState, place: Place, request: Request) -> Response {
     if door.node.is_none() && is_navigation(request.method(), request.headers()) {
         // Whoever opens what sleeps is asked whether to wake it.
         return turned_away(state, &place, &request);
+    }
+    // The terminal is our own page, and drops by itself what somebody types who may only look.
+    if door.access.is_look() && place.app != TERMINAL {
+        let method = request.method().clone();
+        if let Err(why) = looking::judge(&method, request.headers_mut()) {
+            return (StatusCode::FORBIDDEN, why).into_response();
+        }
     }
     if place.app == TERMINAL {
         return terminal::serve(state, &door, &place, request).await;

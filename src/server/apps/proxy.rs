@@ -12,15 +12,18 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
+use super::access::Access;
 use super::activity::is_activity;
 use super::doors::Door;
 use super::host::Place;
 use super::line::Line;
 use super::pool::{self, NoConnection, Way};
+use super::typing::Tapped;
 use super::{headers, pages};
 use crate::server::agent_streams::bare;
 use crate::server::request::client;
 use crate::server::state::AppState;
+use crate::studio::instance::VSCODE;
 
 /// Answers shorter than this are over before anybody could be cut off.
 const LASTING: u64 = 1 << 20;
@@ -32,10 +35,11 @@ pub async fn pass_on(state: &AppState, door: &Arc<Door>, place: &Place, mut requ
     let upgrade = wanted_upgrade(&request);
     let browser = upgrade.as_ref().and_then(|_| request.extensions_mut().remove::<OnUpgrade>());
     if is_activity(&place.app, request.method(), request.uri().path()) {
-        state.fleet().board().app_used(door.instance);
+        let visitor = (door.access != Access::Own).then_some(door.name.as_str());
+        state.fleet().board().app_used(door.instance, visitor);
         state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
     }
-    let Some(request) = fit(state, request, upgrade.as_ref()) else {
+    let Some(request) = fit(state, request, upgrade.as_ref(), place.app == VSCODE) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
     match (upgrade, browser) {
@@ -58,12 +62,16 @@ fn wanted_upgrade(request: &Request) -> Option<HeaderValue> {
 }
 
 /// The request as an application gets it; none if its address is no path.
-fn fit(state: &AppState, request: Request, upgrade: Option<&HeaderValue>) -> Option<Request> {
+fn fit(state: &AppState, request: Request, upgrade: Option<&HeaderValue>, is_listened_to: bool) -> Option<Request> {
     let (mut parts, body) = request.into_parts();
     let host = super::host::of(&parts.uri, &parts.headers).to_owned();
     let address = client(&parts.extensions, &parts.headers, &state.config().trusted_proxies);
     headers::drop_one_hop(&mut parts.headers);
     headers::for_app(&mut parts.headers, address, &host, state.config().is_secure());
+    if is_listened_to {
+        // What is compressed cannot be read as it passes by.
+        parts.headers.remove(header::SEC_WEBSOCKET_EXTENSIONS);
+    }
     if let Some(protocol) = upgrade {
         parts.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         parts.headers.insert(header::UPGRADE, protocol.clone());
@@ -208,15 +216,23 @@ async fn upgraded(
     }
     let application = hyper::upgrade::on(&mut answer);
     let closed = door.closed();
+    let listened = (place.app == VSCODE).then(|| (state.clone(), Arc::clone(door)));
     tokio::spawn(async move {
         let (Ok(browser), Ok(application)) = tokio::join!(browser, application) else { return };
         let application = match application.downcast::<TokioIo<atelier_pipe::Wire>>() {
             Ok(parts) => parts.io.into_inner().with_early(&parts.read_buf),
             Err(upgraded) => atelier_pipe::Wire::other(TokioIo::new(upgraded)),
         };
+        let browser = match listened {
+            None => bare(browser),
+            Some((state, door)) => Tapped::wire(bare(browser), move || {
+                state.fleet().board().editor_used(door.instance);
+                state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
+            }),
+        };
         tokio::select! {
             () = closed => {}
-            _ = atelier_pipe::join(bare(browser), application) => {}
+            _ = atelier_pipe::join(browser, application) => {}
         }
     });
     let (mut parts, _) = answer.into_parts();

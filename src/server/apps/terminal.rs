@@ -13,6 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use super::access::Access;
 use super::doors::Door;
 use super::host::Place;
 use super::pages;
@@ -42,6 +43,16 @@ pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: R
             Ok(upgrade) => upgrade,
             Err(refusal) => return refusal.into_response(),
         };
+        // A shell begins with who opens it first; looking begins nothing.
+        let is_open = |name: &str| {
+            let known = state.fleet().board().node_apps(node);
+            known.is_some_and(|(_, status)| status.terminals.iter().any(|open| open == name))
+        };
+        if door.access.is_look() && !is_open(session) {
+            let text =
+                "No terminal of this name is open. Whoever may only look sees terminals that others have opened.";
+            return (StatusCode::NOT_FOUND, text).into_response();
+        }
         let target = Target::Terminal { instance: door.instance, session: session.to_owned() };
         return match state.fleet().open(node, target).await {
             Ok(wire) => {
@@ -55,7 +66,7 @@ pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: R
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     if path == "/" {
-        return page(place);
+        return page(place, door.access.is_look());
     }
     let file = match path.as_str() {
         "/terminal.js" | "/terminal.css" | "/xterm.js" | "/xterm.css" | "/addon-fit.js" => format!("/terminal{path}"),
@@ -66,13 +77,18 @@ pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: R
         .unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
 }
 
-fn page(place: &Place) -> Response {
-    let title = pages::escape(&format!("Terminal · {}", place.instance));
+fn page(place: &Place, is_look: bool) -> Response {
+    let (words, look) = if is_look {
+        (", read only", "<p id=\"look\" role=\"note\">You may look only: what you type here is not sent.</p>")
+    } else {
+        ("", "")
+    };
+    let title = pages::escape(&format!("Terminal · {}{words}", place.instance));
     let text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
          initial-scale=1\"><meta name=\"color-scheme\" content=\"dark\"><title>{title}</title>\
          <link rel=\"icon\" href=\"/favicon.svg\"><link rel=\"stylesheet\" href=\"/xterm.css\"><link rel=\"stylesheet\" href=\"/terminal.css\">\
-         </head><body><main id=\"terminal\" aria-label=\"{title}\"></main><p id=\"state\" role=\"status\"></p>\
+         </head><body><main id=\"terminal\" aria-label=\"{title}\"></main>{look}<p id=\"state\" role=\"status\"></p>\
          <noscript>A terminal needs JavaScript.</noscript>\
          <script src=\"/xterm.js\"></script><script src=\"/addon-fit.js\"></script><script src=\"/terminal.js\"></script></body></html>"
     );
@@ -104,7 +120,13 @@ async fn talk(state: AppState, door: Arc<Door>, socket: WebSocket, wire: Wire) {
                 Some((1, &[a, b, c, d])) => TerminalFrame::Size(u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
                 _ => continue,
             };
+            if door.access.is_look() {
+                // Neither typing nor the size of the window reaches the shell.
+                continue;
+            }
             if matches!(frame, TerminalFrame::Bytes(_)) {
+                let visitor = (door.access != Access::Own).then_some(door.name.as_str());
+                state.fleet().board().terminal_used(door.instance, visitor);
                 state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
             }
             frames.clear();

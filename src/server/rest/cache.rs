@@ -112,7 +112,7 @@ impl TokenCache {
         let used = entries.get(hash).map_or(flushed, |entry| entry.used_at.load(Ordering::Relaxed));
         let entry = Arc::new(Entry {
             token: token.id,
-            actor: Arc::new(Actor { person, workspace, session }),
+            actor: Arc::new(Actor { person, workspace, session, origin: None }),
             name: token.name,
             expires_at: token.expires_at,
             read_at: clock::instant(),

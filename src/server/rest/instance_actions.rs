@@ -2,6 +2,7 @@
 
 use atelier_domain::Timestamp;
 use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::app::AppDraft;
 use atelier_domain::compute::script::Script;
 use atelier_domain::compute::size::SizeName;
 use atelier_domain::text::parse_why;
@@ -18,7 +19,7 @@ use super::view::json;
 use crate::api::compute::instances::{AppView, InstanceDetail, instance};
 use crate::error::AppError;
 use crate::paths;
-use crate::studio::instance::{Deed, JUPYTER, ScriptsRequest, authorise, carry_out, find, keep_scripts, script_text};
+use crate::studio::instance::{Deed, ScriptsRequest, authorise, carry_out, find, keep_scripts, script_text};
 
 /// Why, for the history.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -193,6 +194,12 @@ struct OneApp {
     detail: String,
     /// What it printed last, when it failed; for who may operate the instance.
     last_lines: Vec<String>,
+    /// Whether its owner added it.
+    is_custom: bool,
+    /// Whether other people of its machine can reach its port.
+    is_exposed: bool,
+    /// What it runs; for its owner alone, and null for what is part of Atelier.
+    app: Option<AppDraft>,
     /// For a browser in which its owner is signed in; null for everybody else.
     links: Option<AppLinks>,
 }
@@ -220,14 +227,17 @@ pub async fn apps(asked: Asked, Path(name): Path<String>, parameters: Parameters
 }
 
 fn one(detail: &InstanceDetail, app: &AppView, portal: Option<(&str, &String)>) -> OneApp {
-    let next = if app.name == JUPYTER { "/lab" } else { "/" };
-    let name = &detail.row.name;
+    let (next, name) = (&app.page, &detail.row.name);
+    let own = detail.own_apps.iter().find(|own| own.name.as_str() == app.name);
     OneApp {
         name: app.name.clone(),
         label: app.label.clone(),
         state: app.look.key(),
         detail: app.said.clone(),
         last_lines: if detail.sees_inside { app.last_lines.clone() } else { Vec::new() },
+        is_custom: app.is_custom,
+        is_exposed: app.is_exposed,
+        app: own.map(|own| own.draft.clone()),
         links: portal.map(|(address, slug)| AppLinks {
             open: format!("{address}{}", paths::open_app(slug, name, &app.name, next)),
             enter: format!("{address}{}", paths::enter_app(slug, name, &app.name, next)),

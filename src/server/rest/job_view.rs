@@ -34,6 +34,8 @@ pub struct JobView {
     held: Option<HeldView>,
     /// The jobs that it waits for, or waited for.
     after: Vec<AfterView>,
+    /// The environment that it runs with, by its version.
+    python_environment: Option<String>,
     resources: Needs,
     timeout_seconds: Option<i64>,
     /// The present or last attempt, from 1; 0 before the first.
@@ -173,6 +175,7 @@ impl JobView {
                     is_over: after.ended.is_some(),
                 })
                 .collect(),
+            python_environment: job.spec.environment.as_ref().map(ToString::to_string),
             resources: Needs { nodes: job.spec.nodes, each: job.spec.shape.into() },
             timeout_seconds: job.spec.timeout.map(|span| span.as_millis() / 1_000),
             attempt: job.attempt,

@@ -12,6 +12,8 @@ struct MeView<'a> {
     version: &'static str,
     person: PersonView<'a>,
     workspace: WorkspaceView<'a>,
+    /// Where a token of an instance or a job acts from: `instance desk`, `job-12`.
+    from: Option<&'a str>,
     links: Links,
 }
 
@@ -52,6 +54,7 @@ pub async fn show(asked: Asked, parameters: Parameters) -> Answered {
             roles: person.roles.iter().map(|role| role.key()).collect(),
         },
         workspace: WorkspaceView { id: workspace.id.as_str(), slug: &workspace.slug, name: &workspace.name },
+        from: actor.origin.as_deref(),
         links: Links {
             sizes: "/api/v1/sizes",
             clusters: "/api/v1/clusters",

@@ -9,8 +9,10 @@ mod cache;
 mod cluster_view;
 mod clusters;
 mod cost;
+mod environments;
 mod files;
 mod instance_actions;
+mod instance_apps;
 mod instance_view;
 mod instances;
 mod job_actions;
@@ -26,22 +28,29 @@ mod quota;
 mod schedules;
 pub mod secret;
 mod shares;
+mod sharing;
 mod sizes;
+mod ssh;
+mod transfer;
 mod view;
 mod what_if;
+mod workload;
+mod workspace_files;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use atelier_domain::compute::JobId;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 use futures::FutureExt as _;
 
 pub use cache::TokenCache;
+pub use workload::Workloads;
 
 use self::cache::NotLetIn;
 use self::problem::{Answered, Refusal};
@@ -53,8 +62,8 @@ use super::state::AppState;
 pub const ROOT: &str = "/api";
 
 /// Every address under [`ROOT`].
-fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
-    [
+fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
+    vec![
         ("/v1", get(me::show)),
         ("/v1/", get(me::show)),
         ("/v1/sizes", get(sizes::list)),
@@ -86,6 +95,26 @@ fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
         ("/v1/instances/{name}/accept-scripts", post(instance_actions::accept)),
         ("/v1/instances/{name}/scripts", get(instance_actions::scripts).put(instance_actions::set_scripts)),
         ("/v1/instances/{name}/apps", get(instance_actions::apps)),
+        (
+            "/v1/instances/{name}/apps/{app}",
+            get(instance_apps::show).put(instance_apps::put).delete(instance_apps::delete),
+        ),
+        ("/v1/instances/{name}/apps/{app}/restart", post(instance_apps::restart)),
+        ("/v1/instances/{name}/freeze", get(environments::freeze)),
+        ("/v1/environments", get(environments::list).post(environments::create)),
+        ("/v1/environments/compare", get(environments::compare)),
+        ("/v1/environments/{name}", get(environments::show).delete(environments::delete)),
+        ("/v1/environments/{name}/versions", post(environments::add_version)),
+        ("/v1/environments/{name}/versions/{version}", get(environments::show_version)),
+        ("/v1/environments/{name}/versions/{version}/build", post(environments::build)),
+        ("/v1/environments/{name}/versions/{version}/log", get(environments::log)),
+        ("/v1/instances/{name}/ssh", get(ssh::show).put(ssh::switch)),
+        ("/v1/ssh-keys", get(ssh::keys).post(ssh::add_key)),
+        ("/v1/ssh-keys/{id}", axum::routing::delete(ssh::remove_key)),
+        ("/v1/instances/{name}/transfer", get(transfer::question).post(transfer::give)),
+        ("/v1/instances/{name}/shares", get(sharing::list).put(sharing::put)),
+        ("/v1/instances/{name}/shares/{app}/{person}", axum::routing::delete(sharing::revoke)),
+        ("/v1/shared", get(sharing::with_me)),
         ("/v1/budgets", get(budgets::list).put(budgets::put)),
         ("/v1/quota", get(quota::list).put(quota::put)),
         ("/v1/shares", get(shares::list).put(shares::put)),
@@ -94,7 +123,30 @@ fn routes() -> [(&'static str, MethodRouter<AppState>); 45] {
         ("/v1/nodes/{id}", get(nodes::show)),
         ("/v1/nodes/{id}/evict", post(job_actions::evict_node)),
         // Reads its body piece by piece and has limits of its own.
-        ("/v1/files", post(files::keep).layer(DefaultBodyLimit::disable())),
+        ("/v1/files", post(files::keep).layer(DefaultBodyLimit::disable()).get(workspace_files::list)),
+        ("/v1/files/stat/{*path}", get(workspace_files::stat)),
+        (
+            "/v1/files/content/{*path}",
+            get(workspace_files::get)
+                .put(workspace_files::put)
+                .delete(workspace_files::delete)
+                .layer(DefaultBodyLimit::disable()),
+        ),
+        ("/v1/files/folders", post(workspace_files::make_folder)),
+        ("/v1/files/move", post(workspace_files::shift)),
+        ("/v1/files/zip/{*path}", get(workspace_files::zip)),
+        ("/v1/files/uploads", post(workspace_files::begin)),
+        (
+            "/v1/files/uploads/{id}",
+            get(workspace_files::look)
+                .put(workspace_files::add)
+                .delete(workspace_files::abandon)
+                .layer(DefaultBodyLimit::disable()),
+        ),
+        ("/v1/files/usage", get(workspace_files::usage)),
+        ("/v1/files/trash", get(workspace_files::trash).delete(workspace_files::empty_trash)),
+        ("/v1/files/trash/{id}", delete(workspace_files::purge)),
+        ("/v1/files/trash/{id}/restore", post(workspace_files::restore)),
         ("/v1/jobs", get(jobs::list).post(jobs::submit)),
         ("/v1/jobs/what-if", post(what_if::try_job)),
         ("/v1/jobs/{id}", get(jobs::show)),
@@ -129,7 +181,8 @@ pub fn build(state: &AppState) -> Router<AppState> {
 async fn guard(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
     let given = bearer(&request);
-    let response = match enter(&state, given, &id).await {
+    let job = request.headers().get(workload::JOB).and_then(|said| JobId::parse(said.to_str().ok()?));
+    let response = match enter(&state, given, job, &id).await {
         Ok(actor) => {
             request.extensions_mut().insert(actor);
             match AssertUnwindSafe(next.run(request)).catch_unwind().await {
@@ -167,13 +220,28 @@ fn broken(id: &str) -> Refusal {
     crate::error::AppError::Internal { request: id.to_owned() }.into()
 }
 
-async fn enter(state: &AppState, given: Option<String>, id: &str) -> Answered<Arc<Actor>> {
+async fn enter(state: &AppState, given: Option<String>, job: Option<JobId>, id: &str) -> Answered<Arc<Actor>> {
     let refused = |code: &str, detail: String| Refusal::new(StatusCode::UNAUTHORIZED, code, detail);
     let Some(given) = given else {
         let detail =
             "Send a personal token with the header Authorization: Bearer atl_…; you make one on your profile page.";
         return Err(refused("token.missing", detail.into()));
     };
+    if workload::is_one(&given) {
+        return match state.workloads().enter(state, &given, job).await {
+            Ok(Ok(actor)) => Ok(actor),
+            Ok(Err(workload::NotLetIn::Strange)) => Err(refused(
+                "workload.unknown",
+                "This server has not made such a token of an instance or a job.".into(),
+            )),
+            Ok(Err(workload::NotLetIn::Judged(why))) => Err(refused(why.code(), why.to_string())),
+            Ok(Err(workload::NotLetIn::TemporaryPassword)) => Err(temporary_password()),
+            Err(error) => {
+                tracing::error!(%error, "who acts through an instance or a job could not be looked up");
+                Err(broken(id))
+            }
+        };
+    }
     match state.tokens().enter(state, &given).await {
         Ok(Ok(actor)) => Ok(actor),
         Ok(Err(NotLetIn::Unknown)) => {
@@ -184,15 +252,17 @@ async fn enter(state: &AppState, given: Option<String>, id: &str) -> Answered<Ar
             "token.expired",
             format!("The token “{name}” has expired. Make a new one on your profile page."),
         )),
-        Ok(Err(NotLetIn::TemporaryPassword)) => {
-            let detail = "Your password is a temporary one. Sign in and choose your own first; then your tokens work.";
-            Err(Refusal::new(StatusCode::FORBIDDEN, "account.temporary-password", detail))
-        }
+        Ok(Err(NotLetIn::TemporaryPassword)) => Err(temporary_password()),
         Err(error) => {
             tracing::error!(%error, "a token could not be looked up");
             Err(broken(id))
         }
     }
+}
+
+fn temporary_password() -> Refusal {
+    let detail = "Your password is a temporary one. Sign in and choose your own first; then your tokens work.";
+    Refusal::new(StatusCode::FORBIDDEN, "account.temporary-password", detail)
 }
 
 /// The secret of `Authorization: Bearer …`.

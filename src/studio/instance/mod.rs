@@ -1,7 +1,9 @@
 //! Instances: found, made, and everything that is done to them, by pages and by the API alike.
 
+mod apps;
 mod create;
 mod scripts;
+mod transfer;
 
 use atelier_domain::UserId;
 use atelier_domain::access::{Action, Whose};
@@ -20,10 +22,12 @@ use super::{ask, order};
 use crate::api::caller::Caller;
 use crate::error::AppError;
 
+pub use apps::{apps_of, put_app, remove_app, restart_app};
 pub use create::{InstanceRequest, create, idle_of, name_of};
 pub use scripts::{ScriptRequest, ScriptsRequest, keep as keep_scripts, text_of as script_text};
+pub use transfer::{Receiver, question, receivers, transfer};
 
-pub use atelier_engine::fleet::{JUPYTER, TERMINAL};
+pub use atelier_engine::fleet::{JUPYTER, TERMINAL, VSCODE};
 
 /// An instance that something is done to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +60,7 @@ pub const fn right_for(verb: InstanceVerb) -> Action {
         InstanceVerb::Create => Action::InstanceCreate,
         InstanceVerb::Start | InstanceVerb::Stop | InstanceVerb::Restart => Action::InstanceOperate,
         InstanceVerb::Rebuild | InstanceVerb::Resize | InstanceVerb::Configure => Action::InstanceConfigure,
+        InstanceVerb::Transfer => Action::InstanceTransfer,
         InstanceVerb::Delete => Action::InstanceDelete,
         InstanceVerb::Open => Action::InstanceConnect,
         InstanceVerb::Submit => Action::JobSubmit,

@@ -1,14 +1,18 @@
 //! An agent without a node: it says what tests want to be said.
 
+use std::sync::{Arc, Mutex};
+
 use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::{InstanceId, NodeId, Resources};
 use atelier_engine::clock;
 use atelier_engine::fleet::Frame;
+use atelier_protocol::terminal::TerminalFrame;
 use atelier_protocol::{
-    Activity, AppState, AppStatus, AppsStatus, Auth, Facts, Hello, Process, Sample, Signal, ToAgent, ToServer, VERSION,
-    decode_to_agent, encode,
+    Activity, AppState, AppStatus, AppsStatus, Auth, Facts, Hello, Process, Sample, Signal, Target, ToAgent, ToServer,
+    VERSION, decode_to_agent, encode,
 };
 use futures::StreamExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
@@ -19,6 +23,57 @@ pub struct Agent {
     node: NodeId,
     instance: InstanceId,
     say: mpsc::UnboundedSender<Frame>,
+    heard: mpsc::UnboundedReceiver<ToAgent>,
+    /// What came to its terminals.
+    pub typed: Typed,
+}
+
+/// Bytes and sizes that terminals were sent.
+pub type Typed = Arc<Mutex<Vec<TerminalFrame>>>;
+
+/// A terminal that prints one line and notes what it is sent.
+async fn shell(mut stream: tokio::net::UnixStream, typed: Typed) {
+    let mut frame = Vec::new();
+    TerminalFrame::Bytes(b"a prompt".to_vec()).encode(&mut frame);
+    stream.write_all(&frame).await.expect("written");
+    let mut buffer = Vec::new();
+    while stream.read_buf(&mut buffer).await.is_ok_and(|count| count > 0) {
+        while let Ok(Some((frame, length))) = TerminalFrame::decode(&buffer) {
+            buffer.drain(..length);
+            typed.lock().expect("whole").push(frame);
+        }
+    }
+}
+
+/// An application that says which method it was asked with; `/events` never ends, and sockets say what they hear.
+async fn toy(mut stream: tokio::net::UnixStream) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        if stream.read_exact(&mut byte).await.is_err() {
+            return;
+        }
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let method = head.split(' ').next().unwrap_or_default().to_owned();
+    let answer = if head.to_lowercase().contains("upgrade: websocket") {
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nopen".to_owned()
+    } else if head.contains(" /events ") {
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: open\n\n".to_owned()
+    } else {
+        format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\nasked with {method}",
+            method.len() + 11
+        )
+    };
+    stream.write_all(answer.as_bytes()).await.expect("written");
+    let mut rest = [0; 1_024];
+    while let Ok(count) = stream.read(&mut rest).await {
+        if count == 0 || stream.write_all(&rest[..count]).await.is_err() {
+            return;
+        }
+    }
 }
 
 impl Agent {
@@ -44,9 +99,58 @@ impl Agent {
                 _ => {}
             }
         }
-        // What is said to it is read and left at that.
-        tokio::spawn(async move { while heard.next().await.is_some() {} });
-        Self { node, instance, say }
+        // Streams lead to a toy application; what else it is told is kept for who listens.
+        let typed = Typed::default();
+        let (fleet, shells) = (studio.server.state.fleet().clone(), typed.clone());
+        let (told, is_told) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(frame) = heard.next().await {
+                let Frame::Text(text) = frame else { continue };
+                let message = decode_to_agent(&text).expect("a message");
+                if let ToAgent::Open { ticket, target } = &message {
+                    let (ours, theirs) = tokio::net::UnixStream::pair().expect("a pair of sockets");
+                    fleet.stream_arrived(ticket, theirs.into());
+                    match target {
+                        Target::Terminal { .. } => drop(tokio::spawn(shell(ours, shells.clone()))),
+                        _ => drop(tokio::spawn(toy(ours))),
+                    }
+                }
+                // Most tests do not listen.
+                let _ = told.send(message);
+            }
+        });
+        Self { node, instance, say, heard: is_told, typed }
+    }
+
+    /// Waits until it is told something like that.
+    pub async fn hears(&mut self, is_it: impl Fn(&ToAgent) -> bool) -> ToAgent {
+        let wait = async {
+            loop {
+                let message = self.heard.recv().await.expect("connected");
+                if is_it(&message) {
+                    return message;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), wait).await.expect("it is told")
+    }
+
+    /// An application that somebody added does so.
+    pub async fn custom(&self, studio: &Studio, name: &str, state: AppState) {
+        let generation = studio.look(self.instance, |_, instance| instance.generation).await;
+        let app = AppStatus {
+            name: name.to_owned(),
+            state,
+            since_ms: 1_000,
+            took_ms: None,
+            restarts: 0,
+            last_lines: Vec::new(),
+            is_exposed: false,
+        };
+        let status = AppsStatus { instance: self.instance, generation, apps: vec![app], terminals: Vec::new() };
+        self.send(&ToServer::Apps(Box::new(status.clone())));
+        let board = studio.server.state.fleet().board();
+        comes("the applications", || board.node_apps(self.node).filter(|(_, known)| *known == status)).await;
     }
 
     fn send(&self, message: &ToServer) {
@@ -63,6 +167,7 @@ impl Agent {
             took_ms: (state == AppState::Ready).then_some(2_700),
             restarts: 0,
             last_lines: last_lines.iter().map(|line| (*line).to_owned()).collect(),
+            is_exposed: false,
         };
         let status = AppsStatus { instance: self.instance, generation, apps: vec![app], terminals: vec!["1".into()] };
         self.send(&ToServer::Apps(Box::new(status.clone())));

@@ -5,8 +5,13 @@ mod api;
 mod list;
 mod logs;
 mod open;
+mod own_apps;
 mod page;
 mod rights;
+mod sharing;
+mod ssh;
+mod transfer;
+mod workload;
 
 use atelier_domain::access::Role;
 use atelier_domain::compute::instance::{Instance, InstanceState};

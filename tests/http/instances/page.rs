@@ -83,7 +83,7 @@ async fn agents_make_it_live_and_strangers_do_not_look_inside() {
     }
     studio.browser("oskar").await.get(&page("mara-fusion", "monitoring")).await.shows("ipykernel");
     agent.jupyter(&studio, AppState::Failed, &["Traceback", "no module <named> jupyterlab"]).await;
-    mara.get(&path).await.shows("It failed; restart the instance").shows("no module &lt;named&gt; jupyterlab");
+    mara.get(&path).await.shows("It failed; restart it to try again").shows("no module &lt;named&gt; jupyterlab");
 }
 
 #[tokio::test]

@@ -36,6 +36,9 @@ fn functions() -> Vec<Verb> {
         ("configure_instance", vec![it, ("idle", "60")], ANYBODYS),
         ("tag_instance", vec![it, ("tags", "a=1")], ANYBODYS),
         ("accept_scripts", vec![it, ("revision", "1")], OWNER_ALONE),
+        ("put_app", vec![it, ("name", "board"), ("command", "serve"), ("port", "8080")], OWNER_ALONE),
+        ("restart_app", vec![it, ("app", "board")], OWNER_ALONE),
+        ("remove_app", vec![it, ("app", "board")], OWNER_ALONE),
         ("change_instances", vec![("verb", "delete"), ("ids[]", "mara-fusion")], ANYBODYS),
     ]
 }
@@ -45,6 +48,10 @@ fn calls() -> Vec<(Method, &'static str, Option<Value>, [bool; 5])> {
     vec![
         (Method::GET, "", None, ALL),
         (Method::GET, "/apps", None, ALL),
+        (Method::PUT, "/apps/board", Some(json!({"command": "serve", "port": 8080})), OWNER_ALONE),
+        (Method::GET, "/apps/board", None, OWNER_ALONE),
+        (Method::POST, "/apps/board/restart", Some(json!({})), OWNER_ALONE),
+        (Method::DELETE, "/apps/board", None, OWNER_ALONE),
         (Method::GET, "/scripts", None, ANYBODYS),
         (Method::PUT, "/scripts", Some(json!({"startup": {"text": "true"}})), ANYBODYS),
         post("/start", json!({})),

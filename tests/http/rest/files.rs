@@ -123,5 +123,5 @@ async fn files_are_for_those_who_may_submit() {
     assert_eq!(kept(&server), 0);
     upload(&server, "", &[("file", Some("a.py"), b"x")]).await.refuses(401, "token.unknown");
     let owner = Api::owner(&server).await;
-    owner.send(Method::GET, "/files", &[], None).await.refuses(405, "no-such-method");
+    owner.send(Method::PATCH, "/files", &[], None).await.refuses(405, "no-such-method");
 }

@@ -30,6 +30,7 @@ type Reply = oneshot::Sender<Result<Hired, String>>;
 pub struct Crew {
     own: Option<Dwelling>,
     scratch: Option<Dwelling>,
+    apart: Option<Dwelling>,
     members: HashMap<WorkerId, Member>,
     /// Who waits for a sandbox.
     waiting: Vec<(SandboxId, Reply)>,
@@ -77,6 +78,7 @@ impl Crew {
         match place {
             Place::Own => self.own = dwelling,
             Place::Scratch => self.scratch = dwelling,
+            Place::Apart => self.apart = dwelling,
         }
     }
 
@@ -84,6 +86,7 @@ impl Crew {
         match place {
             Place::Own => self.own.as_ref(),
             Place::Scratch => self.scratch.as_ref(),
+            Place::Apart => self.apart.as_ref(),
         }
     }
 
@@ -109,11 +112,12 @@ impl Crew {
     }
 }
 
-/// In whose name a sandbox is found. That of scripts that are not trusted belongs to nobody: no account has a space in its name.
+/// In whose name a sandbox is found. Those that jobs must not find belong to nobody: no account has a space in its name.
 fn owner(dwelling: &Dwelling, place: Place) -> UserId {
     match place {
         Place::Own => dwelling.person.id.clone(),
         Place::Scratch => UserId::new(format!("{} scratch", dwelling.person.id.as_str())),
+        Place::Apart => UserId::new(format!("{} apart", dwelling.person.id.as_str())),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_domain::UserId;
+use atelier_domain::compute::InstanceId;
 use atelier_protocol::{Event, RunScripts, SetUp, Target, ToAgent, ToServer};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::sync::oneshot;
@@ -50,8 +51,23 @@ impl Agent {
                     standing.tell.notify_one();
                 }
             }
+            ToAgent::Apps(custom) => {
+                if let Some(standing) = self.standing_of(custom.instance) {
+                    standing.replace_apps(custom.revision, custom.apps);
+                }
+            }
+            ToAgent::RestartApp { instance, name } => {
+                if let Some(standing) = self.standing_of(instance) {
+                    standing.restart_app(&name);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// The instance here, if it is that one.
+    fn standing_of(&self, instance: InstanceId) -> Option<&Arc<Standing>> {
+        self.hosted.standing.as_ref().filter(|standing| standing.set_up.instance == instance)
     }
 
     fn on_set_up(&mut self, set_up: SetUp) {

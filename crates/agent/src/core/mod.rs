@@ -39,6 +39,7 @@ use crate::blobs::Blobs;
 use crate::clock;
 use crate::config::AgentConfig;
 use crate::facts::Isolation;
+use crate::identity::Identities;
 use crate::instance::Ask;
 use crate::link::{FromLink, keep_connected};
 use crate::outbox::Outbox;
@@ -140,6 +141,8 @@ pub struct Agent {
     life: Life,
     /// The instance on this node, if there is one.
     hosted: Hosted,
+    /// Tokens of those whose things run here.
+    identities: Identities,
 }
 
 impl Agent {
@@ -181,6 +184,7 @@ impl Agent {
             sampler,
             life: Life::new(clock::now()),
             hosted: Hosted::default(),
+            identities: Identities::default(),
         };
         let why = agent.turns(inbox).await?;
         tracing::info!(why, "the agent ends");
@@ -188,6 +192,7 @@ impl Agent {
         agent.is_last_link.store(true, Ordering::Relaxed);
         agent.link = None;
         agent.end_all_sandboxes();
+        agent.identities.remove_all();
         // Give the connection a moment to send what there is.
         drop(tokio::time::timeout(Duration::from_secs(2), connecting).await);
         Ok(why)
@@ -244,6 +249,14 @@ impl Agent {
         }
     }
 
+    /// Asks for tokens that will soon be over.
+    fn ask_for_tokens(&mut self) {
+        let Some(link) = self.link.as_ref().filter(|link| link.is_welcome).map(|link| link.number) else { return };
+        for person in self.identities.due(link, clock::now()) {
+            self.say(&ToServer::Identify { person });
+        }
+    }
+
     fn is_welcome(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.is_welcome)
     }
@@ -253,6 +266,7 @@ impl Agent {
         self.resume_paused();
         self.groups.tick();
         self.retire_idle_sandboxes();
+        self.ask_for_tokens();
         if self.is_welcome() {
             let parts = self.sandboxes.workers.values().filter_map(|worker| Some((worker.part?, worker)));
             let sample = self.sampler.sample(self.groups.node(), parts, clock::now());

@@ -17,6 +17,7 @@ use super::part::Stage;
 use super::{Agent, Happening};
 use crate::clock;
 use crate::facts::Isolation;
+use crate::identity;
 use crate::instance::Dwelling;
 use crate::sandbox::{self, Channel, Kind, Sandbox, SandboxId, Worker, WorkerId};
 use crate::wire::{self, Order};
@@ -68,7 +69,11 @@ impl Agent {
     ) -> Result<SandboxId, String> {
         let id = self.sandboxes.number();
         let uid = if self.isolation == Isolation::None { None } else { person.uid };
-        let folders = sandbox::prepare(&self.config, person, uid, id, dwelling)?;
+        let mut folders = sandbox::prepare(&self.config, person, uid, id, dwelling)?;
+        // What runs scripts of somebody else is found under another name than the person's, and gets none.
+        if owner == person.id {
+            folders.identity = identity::prepare(&self.config, &self.isolation, &person.id);
+        }
         let open = || -> std::io::Result<Sandbox> {
             let (ours, theirs) = wire::pair()?;
             let started = sandbox::start(&self.config, &self.isolation, person, &folders, kind, theirs)?;

@@ -79,9 +79,17 @@ impl Agent {
                 let progress = self.blobs.missing(&blob, &why);
                 self.on_progress(progress);
             }
-            ToAgent::SetUp(_) | ToAgent::RunScripts(_) | ToAgent::Open { .. } | ToAgent::TellActivity => {
-                self.on_instance(message);
+            ToAgent::SetUp(_)
+            | ToAgent::RunScripts(_)
+            | ToAgent::Open { .. }
+            | ToAgent::TellActivity
+            | ToAgent::Apps(_)
+            | ToAgent::RestartApp { .. } => self.on_instance(message),
+            ToAgent::Identity(told) => {
+                let link = self.link.as_ref().map_or(0, |link| link.number);
+                self.identities.keep(&self.config, &self.isolation, *told, link);
             }
+            ToAgent::NoIdentity { person } => self.identities.drop_one(&person),
             ToAgent::Quit { grace } => self.quit(clock::duration(grace), "the server said so"),
         }
     }
@@ -136,16 +144,35 @@ impl Agent {
             return;
         }
         self.life.undrain();
+        // A node that was made before there were environments does not show them to anybody.
+        let is_alone = start.task.is_alone;
+        let misses = start.environment.as_ref().filter(|wanted| !self.shows(&wanted.path, is_alone));
+        let misses = misses.map(|wanted| wanted.name.clone());
         let spool = self.config.folder.join("spool").join(format!("{}.{}", part.job.0, part.attempt));
         let shape = start.shape;
         self.parts.insert(part, Held::new(start, Log::new(spool)));
         if self.life.is_leaving() {
             self.refuse(part, "the node is about to end".to_owned());
+        } else if let Some(name) = misses {
+            self.refuse(
+                part,
+                format!("the environment {name} is not to be had on this node; an operator replaces the node"),
+            );
         } else if self.room.could_have(shape) {
             self.queue.push_back(part);
         } else {
             self.refuse(part, "it asks for more than the whole node has".to_owned());
         }
+    }
+
+    /// Whether an environment is there for those who run here. Who is alone has temporary files of their own, which hide what
+    /// lies in the place of the machine's.
+    fn shows(&self, environment: &std::path::Path, is_alone: bool) -> bool {
+        let is_in = |folder: &std::path::PathBuf| environment.starts_with(folder);
+        let has_view = matches!(self.isolation, crate::facts::Isolation::View(_));
+        let is_hidden = has_view && is_alone && environment.starts_with("/tmp");
+        let is_bound = !has_view || self.config.environments.as_ref().is_some_and(is_in);
+        environment.join("bin/python").exists() && is_bound && !is_hidden
     }
 
     /// A part that still waits for room goes back, and never begins here.

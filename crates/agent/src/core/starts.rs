@@ -177,7 +177,7 @@ impl Agent {
         let seen = if has_view { self.room.places(gpus) } else { gpus.to_vec() };
         let job = Job {
             folder: places.folder(start),
-            environment: environment(start, places, gpus, &seen),
+            environment: environment(start, places, gpus, &seen, self.identities.variables(&start.person.id)),
             run: start.task.run.clone(),
             memory: worker.group.is_none().then_some(start.shape.memory << 20),
         };

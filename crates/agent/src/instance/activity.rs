@@ -10,7 +10,7 @@ use atelier_protocol::{Activity, AppState, Signal, ToServer};
 use tokio::sync::oneshot;
 
 use super::load::{Load, Processes};
-use super::standing::{Rooms, Standing, label};
+use super::standing::{Rooms, Standing};
 use super::{Ask, kernels};
 
 /// How often it is told.
@@ -111,23 +111,23 @@ impl Watch {
     ) -> Vec<(bool, String)> {
         let mut said = Vec::new();
         let mut seen = HashMap::new();
-        for (index, app) in standing.set_up.apps.iter().enumerate().filter(|(_, app)| app.has_kernels) {
-            if !matches!(standing.app_state(index), Some((AppState::Ready, _))) {
-                said.push((false, format!("{} does not run", label(&app.name))));
+        for app in standing.apps().into_iter().filter(|kept| kept.app.has_kernels) {
+            if app.state().0 != AppState::Ready {
+                said.push((false, format!("{} does not run", app.label())));
                 continue;
             }
-            match kernels::ask(&rooms.folders.run, &app.name, standing.uid()).await {
+            match kernels::ask(&rooms.folders.run, &app.app.name, standing.uid()).await {
                 Ok(found) => {
                     said.push((!found.busy.is_empty(), found.sentence()));
                     for (name, last) in found.terminals {
-                        let name = format!("{} in {}", name, label(&app.name));
+                        let name = format!("{} in {}", name, app.label());
                         // One that was not there before was opened since.
                         let has_moved = self.terminals.get(&name) != Some(&last);
                         traffic.push((name.clone(), 0, u64::from(has_moved)));
                         seen.insert(name, last);
                     }
                 }
-                Err(why) => said.push((false, format!("{} does not answer: {why}", label(&app.name)))),
+                Err(why) => said.push((false, format!("{} does not answer: {why}", app.label()))),
             }
         }
         self.terminals = seen;

@@ -9,11 +9,12 @@ use atelier_protocol::{App, AppState};
 use rustix::process::Signal;
 use tokio::net::unix::pipe::Receiver;
 
+use super::kept::{Ears, Kept, Word};
 use super::logfile::LogFile;
-use super::standing::{Ending, Rooms, Standing, label};
+use super::standing::{Rooms, Standing};
 use super::{Hired, Place, http, socket};
 use crate::clock;
-use crate::wire::{Order, Outcome, Process, Program};
+use crate::wire::{Bridge, Order, Outcome, Process, Program};
 
 /// Between two questions whether it answers: at first, and when that has taken a while.
 const ASK: Duration = Duration::from_millis(25);
@@ -32,80 +33,105 @@ const LINES: usize = 20;
 
 /// Starts all of them.
 pub fn start_all(standing: &Arc<Standing>) {
-    standing.look_whether_healthy();
-    for index in 0..standing.set_up.apps.len() {
-        let (standing, ending) = (Arc::clone(standing), standing.ending());
-        tokio::spawn(async move { keep(&standing, index, ending).await });
+    for kept in standing.start_apps() {
+        start(standing, &kept, None);
     }
+    standing.look_whether_healthy();
+}
+
+/// Starts one, once the one is gone in whose place it comes.
+pub fn start(standing: &Arc<Standing>, kept: &Arc<Kept>, before: Option<Arc<Kept>>) {
+    let (standing, own, mut ears) = (Arc::clone(standing), Arc::clone(kept), kept.ears(standing.ending()));
+    kept.runs(tokio::spawn(async move {
+        if let Some(before) = before {
+            before.gone().await;
+        }
+        keep(&standing, &own, &mut ears).await;
+        if let Some(rooms) = standing.rooms.get() {
+            drop(std::fs::remove_file(rooms.folders.run.join(socket::name(&own.app.name))));
+        }
+    }));
 }
 
 /// How a run of an application ended.
 enum End {
-    /// It was told to.
-    Told,
+    /// It was told to, for good or to begin anew.
+    Told(Word),
     /// There was no process; why.
     Refused(String),
     /// By itself; in words.
     Ended(String),
 }
 
-async fn keep(standing: &Arc<Standing>, index: usize, mut ending: Ending) {
-    let (Some(rooms), Some(app)) = (standing.rooms.get(), standing.set_up.apps.get(index)) else { return };
-    let Some(log) = rooms.app_logs.get(index) else { return };
+async fn keep(standing: &Arc<Standing>, kept: &Kept, ears: &mut Ears) {
+    let Some(rooms) = standing.rooms.get() else { return };
+    let (app, log) = (&kept.app, &kept.log);
     let needs_base = app.argv.first().is_some_and(|program| program.contains("{layer}"));
     if needs_base && standing.set_up.base.is_none() {
         let why =
-            format!("There is no environment with {} on this server yet: it has to be built first.", label(&app.name));
-        return standing.app_is(index, AppState::Failed, vec![why]);
+            format!("There is no environment with {} on this server yet: it has to be built first.", kept.label());
+        return standing.app_is(kept, AppState::Failed, vec![why]);
+    }
+    if app.is_on_demand {
+        standing.app_is(kept, AppState::OnDemand, Vec::new());
+        if !ears.woken().await {
+            return;
+        }
     }
     let mut ends: VecDeque<Instant> = VecDeque::new();
     loop {
-        standing.app_is(index, AppState::Starting, Vec::new());
+        standing.app_is(kept, AppState::Starting, Vec::new());
         log.turn_over();
         log.note(&format!("{} is started", app.name));
-        let last_lines = match run(standing, rooms, app, index, log, &mut ending).await {
-            End::Told => return,
+        let last_lines = match run(standing, rooms, kept, ears).await {
+            End::Told(Word::End(_)) => return,
+            End::Told(Word::Anew(_)) => {
+                log.note("it begins anew, since somebody wants it");
+                ends.clear();
+                continue;
+            }
             End::Refused(why) => {
                 log.note(&why);
-                return standing.app_is(index, AppState::Failed, vec![why]);
+                ends.extend([clock::now(); ENDS]);
+                // What helps stands first: the rest may be long.
+                [app.remedy.clone(), why].into_iter().filter(|line| !line.is_empty()).collect()
             }
             End::Ended(words) => {
                 let mut last = log.last_lines(LINES);
                 log.note(&words);
                 last.push(words);
+                ends.push_back(clock::now());
                 last
             }
         };
         let now = clock::now();
-        ends.push_back(now);
         ends.retain(|end| now.duration_since(*end) < WITHIN);
-        if ends.len() >= ENDS {
-            return standing.app_is(index, AppState::Failed, last_lines);
-        }
-        standing.app_is(index, AppState::BackingOff, last_lines);
-        let doubled = PAUSE * 2_u32.saturating_pow(u32::try_from(ends.len()).unwrap_or(8).saturating_sub(1));
-        tokio::select! {
-            () = tokio::time::sleep(doubled.min(LONGEST_PAUSE)) => {}
-            _ = ending.told() => return,
+        let word = if ends.len() >= ENDS {
+            standing.app_is(kept, AppState::Failed, last_lines);
+            Some(ears.word().await)
+        } else {
+            standing.app_is(kept, AppState::BackingOff, last_lines);
+            let doubled = PAUSE * 2_u32.saturating_pow(u32::try_from(ends.len()).unwrap_or(8).saturating_sub(1));
+            tokio::time::timeout(doubled.min(LONGEST_PAUSE), ears.word()).await.ok()
+        };
+        match word {
+            Some(Word::End(_)) => return,
+            Some(Word::Anew(_)) => ends.clear(),
+            None => {}
         }
     }
 }
 
 /// One run, from its start to its end.
-async fn run(
-    standing: &Arc<Standing>,
-    rooms: &Rooms,
-    app: &App,
-    index: usize,
-    log: &Arc<LogFile>,
-    ending: &mut Ending,
-) -> End {
+async fn run(standing: &Arc<Standing>, rooms: &Rooms, kept: &Kept, ears: &mut Ears) -> End {
+    let (app, log) = (&kept.app, &kept.log);
     let began = clock::now();
     // One that was killed has left it.
     drop(std::fs::remove_file(rooms.folders.run.join(socket::name(&app.name))));
-    let (mut hired, output) = match begin(standing, rooms, app, log).await {
+    let (mut hired, output) = match begin(standing, rooms, kept).await {
         Ok(begun) => begun,
-        Err(why) => return if standing.is_ending() { End::Told } else { End::Ended(why) },
+        Err(_) if standing.is_ending() => return End::Told(Word::End(Duration::ZERO)),
+        Err(why) => return End::Ended(why),
     };
     let mut is_ready = false;
     let outcome = loop {
@@ -115,14 +141,15 @@ async fn run(
         };
         tokio::select! {
             outcome = hired.outcome() => break outcome,
-            grace = ending.told() => {
+            word = ears.word() => {
+                let (Word::End(grace) | Word::Anew(grace)) = word;
                 hired.end(&[Signal::TERM], grace).await;
-                return End::Told;
+                return End::Told(word);
             }
             has_answered = ask, if !is_ready => {
                 if has_answered {
                     is_ready = true;
-                    standing.app_is(index, AppState::Ready, Vec::new());
+                    standing.app_is(kept, AppState::Ready, Vec::new());
                     log.note(&format!("{} answers after {} ms", app.name, began.elapsed().as_millis()));
                 } else if began.elapsed() > LONGEST_START {
                     hired.end(&[Signal::TERM], Duration::from_secs(2)).await;
@@ -144,25 +171,36 @@ async fn run(
 async fn begin(
     standing: &Standing,
     rooms: &Rooms,
-    app: &App,
-    log: &Arc<LogFile>,
+    kept: &Kept,
 ) -> Result<(Hired, tokio::task::JoinHandle<()>), String> {
-    let mut hired = standing.hire(Place::Own).await?;
+    let app = &kept.app;
+    let is_apart = app.port.is_some() && !kept.is_exposed;
+    let mut hired = standing.hire(if is_apart { Place::Apart } else { Place::Own }).await?;
     let inside = &rooms.inside;
     let socket = inside.run.join(socket::name(&app.name)).display().to_string();
     let layer = inside.layer.display().to_string();
-    let fill = |argument: &String| {
-        argument.replace("{socket}", &socket).replace("{home}", &inside.home).replace("{layer}", &layer)
+    let port = app.port.map(|port| port.to_string()).unwrap_or_default();
+    let fill = |text: &String| {
+        let text = text.replace("{socket}", &socket).replace("{port}", &port);
+        text.replace("{home}", &inside.home).replace("{layer}", &layer)
     };
+    let mut environment = inside.environment.clone();
+    environment.extend(app.environment.iter().map(|(name, value)| (name.clone(), fill(value))));
+    environment.push(("ATELIER_APP".to_owned(), app.name.clone()));
+    environment.push(match app.port {
+        Some(_) => ("PORT".to_owned(), port.clone()),
+        None => ("ATELIER_APP_SOCKET".to_owned(), socket.clone()),
+    });
     let process = Process {
         folder: inside.home.clone(),
         program: Program::Argv(app.argv.iter().map(fill).collect()),
-        environment: inside.environment.clone(),
-        memory: hired.limit(&standing.config),
+        environment,
+        memory: hired.limit(&standing.config).filter(|_| !app.reserves_much),
+        bridge: app.port.map(|port| Bridge { socket: socket.clone(), port }),
     };
     let (read, write) = pipe()?;
     hired.say(&Order::Process(Box::new(process)), &[write.as_fd()])?;
-    let output = tokio::spawn(copy(read, Arc::clone(log)));
+    let output = tokio::spawn(copy(read, Arc::clone(&kept.log)));
     Ok((hired, output))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atelier_domain::text::Text;
 use atelier_protocol::{Event, SetUp};
 
-use super::dwelling::Plan;
+use super::dwelling::{Dwelling, Plan};
 use super::folders::Folders;
 use super::logfile::{Full, LogFile};
 use super::standing::{Rooms, Standing, is_name};
@@ -21,8 +21,6 @@ const GRACE: Duration = Duration::from_secs(5);
 const AT_LAST: Duration = Duration::from_secs(10);
 /// The longest set-up log.
 const SETUP_LOG: u64 = 16 << 20;
-/// The longest log of an application, and once more of what was before it.
-const APP_LOG: u64 = 8 << 20;
 /// What the server takes as a text.
 pub const LONGEST_WORDS: usize = 3_000;
 
@@ -34,7 +32,7 @@ pub async fn begin(standing: Arc<Standing>, before: Option<Arc<Standing>>) {
             before.end(GRACE);
             drop(tokio::time::timeout(GRACE + AT_LAST, before.gone()).await);
         }
-        for place in [Place::Own, Place::Scratch] {
+        for place in [Place::Own, Place::Scratch, Place::Apart] {
             vacate(&standing, place).await;
         }
         set_up(&standing).await
@@ -73,24 +71,20 @@ async fn set_up(standing: &Arc<Standing>) -> Result<(), String> {
     if let Some(strange) = set_up.apps.iter().find(|app| !is_name(&app.name)) {
         return Err(format!("“{}” cannot be the name of an application", strange.name));
     }
-    let for_folders = (set_up.clone(), standing.uid(), matches!(standing.isolation, Isolation::View(_)));
+    let has_view = standing.has_view();
+    let shared = if has_view { std::path::PathBuf::from("/shared") } else { standing.config.shared.clone() };
+    let for_folders = (set_up.clone(), standing.uid(), has_view);
     let folders = tokio::task::spawn_blocking(move || {
         let (set_up, uid, has_view) = for_folders;
-        Folders::make(&set_up, uid, has_view)
+        let folders = Folders::make(&set_up, uid, has_view)?;
+        folders.link_workspace(&shared);
+        Ok::<_, String>(folders)
     });
     let folders = folders.await.map_err(|_| "the agent ends".to_owned())??;
     let plan = Plan { set_up, config: &standing.config, isolation: &standing.isolation, folders: &folders };
     let (dwelling, inside) = plan.own();
     let setup_log = folders.logs.join(format!("setup-{}.log", set_up.generation));
-    let app_log = |app: &atelier_protocol::App| {
-        LogFile::new(folders.logs.join(format!("{}.log", app.name)), APP_LOG, Full::Rotate)
-    };
-    let rooms = Rooms {
-        setup_log: LogFile::new(setup_log, SETUP_LOG, Full::Cut),
-        app_logs: set_up.apps.iter().map(app_log).collect(),
-        inside,
-        folders,
-    };
+    let rooms = Rooms { setup_log: LogFile::new(setup_log, SETUP_LOG, Full::Cut), inside, folders };
     let furnish = Furnish {
         home: rooms.inside.home.clone(),
         layer: rooms.inside.layer.display().to_string(),
@@ -99,6 +93,10 @@ async fn set_up(standing: &Arc<Standing>) -> Result<(), String> {
     let log = Arc::clone(&rooms.setup_log);
     log.note(&format!("{} is set up (start {})", set_up.name, set_up.generation));
     drop(standing.rooms.set(rooms));
+    if standing.has_view() {
+        let apart = Dwelling { has_own_network: true, ..dwelling.clone() };
+        standing.ask(Ask::Dwell(Place::Apart, Box::new(Some(apart))));
+    }
     standing.ask(Ask::Dwell(Place::Own, Box::new(Some(dwelling))));
     let words = match &set_up.base {
         Some(base) if !base.join("pyvenv.cfg").is_file() => {

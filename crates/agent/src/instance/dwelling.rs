@@ -8,6 +8,7 @@ use super::folders::Folders;
 use crate::config::AgentConfig;
 use crate::environment::PATH;
 use crate::facts::Isolation;
+use crate::identity::{self, Place};
 
 /// Where the sockets of applications are in a private view.
 const APPS: &str = "/run/atelier/apps";
@@ -40,6 +41,8 @@ pub struct Dwelling {
     pub binds: Vec<Bind>,
     /// Variables for everything that runs there, jobs too.
     pub variables: Vec<(String, String)>,
+    /// Whether a private view has a network of its own, with nothing but loopback.
+    pub has_own_network: bool,
 }
 
 /// Where things are, as programs see them.
@@ -87,8 +90,16 @@ impl Plan<'_> {
         if let Some(base) = &set_up.base {
             let read_only = |path: PathBuf| Bind { from: path.clone(), to: path, is_writable: false };
             binds.push(read_only(base.clone()));
-            binds.extend(python_of(base).map(read_only));
+            binds.extend(python_of(&base.join("bin/python3")).map(read_only));
         }
+        if let Some(kernels) = set_up.kernels.as_ref().filter(|kernels| kernels.is_dir()) {
+            binds.push(Bind { from: kernels.clone(), to: kernels.clone(), is_writable: false });
+        }
+        binds.extend(set_up.programs.iter().map(|path| Bind {
+            from: path.clone(),
+            to: path.clone(),
+            is_writable: false,
+        }));
         if !is_scratch {
             binds.push(Bind { from: self.folders.run.clone(), to: PathBuf::from(APPS), is_writable: true });
         }
@@ -102,7 +113,8 @@ impl Plan<'_> {
             run,
         };
         let person = set_up.person.clone();
-        let dwelling = Dwelling { person, home: home.to_owned(), jobs, host: host(&set_up.name), binds, variables };
+        let (home, host) = (home.to_owned(), host(&set_up.name));
+        let dwelling = Dwelling { person, home, jobs, host, binds, variables, has_own_network: false };
         (dwelling, inside)
     }
 
@@ -113,7 +125,8 @@ impl Plan<'_> {
         if let Some(base) = &set_up.base {
             path = format!("{path}:{}/bin", base.display());
         }
-        let path = format!("{path}:{PATH}");
+        let place = Place::of(self.config, self.isolation, &set_up.person.id);
+        let path = if is_scratch { format!("{path}:{PATH}") } else { format!("{path}:{PATH}:{}", place.tools()) };
         let mut all = vec![
             ("PATH".to_owned(), path.clone()),
             // Login shells forget the other one.
@@ -132,7 +145,11 @@ impl Plan<'_> {
                 ("JUPYTER_CONFIG_PATH", "etc/jupyter"),
                 ("JUPYTERLAB_DIR", "share/jupyter/lab"),
             ] {
-                all.push((name.to_owned(), base.join(place).display().to_string()));
+                let mut value = base.join(place).display().to_string();
+                if let (Some(kernels), "JUPYTER_PATH") = (&set_up.kernels, name) {
+                    value = format!("{value}:{}", kernels.display());
+                }
+                all.push((name.to_owned(), value));
             }
         }
         // What opens doors is not for scripts that the person has not accepted.
@@ -141,6 +158,11 @@ impl Plan<'_> {
             ["TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"].iter().any(|word| name.contains(word))
         };
         all.extend(set_up.environment.iter().filter(|(name, _)| !is_scratch || !is_secret(name)).cloned());
+        if let Some((_, url)) =
+            set_up.environment.iter().find(|(name, _)| name == "ATELIER_URL").filter(|_| !is_scratch)
+        {
+            all.extend(identity::variables(url, &place));
+        }
         all
     }
 
@@ -173,9 +195,9 @@ impl Plan<'_> {
     }
 }
 
-/// The folder of the Python that a base stands on, if a private view does not have it anyway.
-fn python_of(base: &Path) -> Option<PathBuf> {
-    let program = std::fs::canonicalize(base.join("bin/python3")).ok()?;
+/// The folder of the Python that environments stand on, if a private view does not have it anyway.
+pub fn python_of(program: &Path) -> Option<PathBuf> {
+    let program = std::fs::canonicalize(program).ok()?;
     let folder = program.parent()?.parent()?;
     (!SYSTEM.iter().any(|system| folder.starts_with(system)) && folder.parent().is_some()).then(|| folder.to_owned())
 }

@@ -12,6 +12,8 @@ use atelier_protocol::SetUp;
 const LONGEST_SOCKET: usize = 100;
 /// As long as `/` and the longest name of an application with its ending.
 const SOCKET_NAME: usize = 22;
+/// The name under which the workspace's files stand in every home, where JupyterLab shows them.
+const WORKSPACE: &str = "workspace";
 /// So many logs of earlier set-ups are kept.
 const OLD_LOGS: usize = 10;
 
@@ -92,6 +94,12 @@ impl Folders {
             lchown(path, self.uid, self.uid).map_err(|error| (path.to_owned(), error))?;
         }
         Ok(())
+    }
+
+    /// Puts a link to the workspace's files into the home, unless something of that name is there: that is the person's own. It
+    /// belongs to us, and they may remove it.
+    pub fn link_workspace(&self, target: &Path) {
+        drop(std::os::unix::fs::symlink(target, self.home.join(WORKSPACE)));
     }
 
     /// Makes empty folders in place of the person's own.

@@ -67,9 +67,14 @@ impl Hired {
         drop(self.inbox.send(Happening::Instance(Box::new(ask))));
     }
 
+    /// How it is spoken to, for those who have something to say while others wait for what it says.
+    pub fn channel(&self) -> Arc<Channel> {
+        Arc::clone(&self.channel)
+    }
+
     /// Tells it what to do.
     pub fn say(&mut self, order: &Order, files: &[BorrowedFd<'_>]) -> Result<(), String> {
-        self.stays = matches!(order, Order::Terminal(_));
+        self.stays = matches!(order, Order::Terminal(_) | Order::Remote(_));
         self.channel.say(order, files).map_err(|error| format!("a process in the sandbox does not listen: {error}"))
     }
 

@@ -5,8 +5,9 @@
 //! | `folders`, `dwelling` | where things are on the machine, and what a sandbox of the instance sees of them |
 //! | `standing` | one generation of the instance, shared by all of its tasks |
 //! | `begin` | sets it up |
-//! | `scripts`, `apps` | run in it |
+//! | `scripts`, `apps`, `kept` | run in it |
 //! | `terminal`, `session`, `ring` | shells that outlive those who look at them |
+//! | `remote` | sessions that end with the connection of whoever came in from elsewhere |
 //! | `stream` | bytes from and to the server |
 //! | `activity`, `kernels`, `load` | what goes on in it |
 //! | `hired` | a process in its sandbox, as those see it who want something done |
@@ -17,13 +18,15 @@
 mod activity;
 mod apps;
 mod begin;
-mod dwelling;
+pub mod dwelling;
 mod folders;
 mod hired;
 mod http;
+mod kept;
 mod kernels;
 mod load;
 mod logfile;
+mod remote;
 mod ring;
 mod scripts;
 mod session;
@@ -57,6 +60,9 @@ pub enum Place {
     Own,
     /// One without it, for scripts that the person has not accepted.
     Scratch,
+    /// One with it and with a network of its own, for applications that listen on ports. They reach each other there, and nothing else
+    /// reaches them.
+    Apart,
 }
 
 /// What tasks of an instance want from the loop.

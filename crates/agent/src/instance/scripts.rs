@@ -140,6 +140,7 @@ async fn run_one(
             program: Program::Script(text, script.arguments.clone()),
             environment: inside.environment.clone(),
             memory: hired.limit(&standing.config),
+            bridge: None,
         };
         hired.say(&Order::Process(Box::new(process)), &[write.as_fd()])?;
         Ok::<_, String>((hired, tokio::spawn(apps::copy(read, Arc::clone(log)))))

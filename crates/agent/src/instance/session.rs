@@ -55,7 +55,18 @@ impl Near {
         })
     }
 
-    async fn type_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+    /// Waits until there is something to read, or nobody has it open any more.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.read.readable().await
+    }
+
+    /// Reads what is there, without waiting.
+    pub fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
+        self.read.try_read(into)
+    }
+
+    /// Types something, as fast as it is taken.
+    pub async fn type_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         let _turn = self.writing.lock().await;
         while !bytes.is_empty() {
             match self.write.try_write(bytes) {
@@ -68,7 +79,7 @@ impl Near {
     }
 
     /// Only a size that is another one is told, since programs draw everything again then.
-    fn resize(&self, columns: u16, rows: u16) {
+    pub fn resize(&self, columns: u16, rows: u16) {
         let size = Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 };
         let is_same = |now: Winsize| (now.ws_col, now.ws_row) == (columns, rows);
         if columns > 0 && rows > 0 && !tcgetwinsize(&self.handle).is_ok_and(is_same) {

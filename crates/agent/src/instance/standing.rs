@@ -1,18 +1,20 @@
 //! One generation of an instance: what all of its tasks share.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use atelier_protocol::{App, AppState, AppStatus, AppsStatus, Event, SetUp, ToServer};
+use atelier_protocol::{App, AppState, AppsStatus, Event, SetUp, ToServer};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, watch};
 
 use super::dwelling::Inside;
 use super::folders::Folders;
+use super::kept::Kept;
 use super::logfile::LogFile;
+use super::remote::Guests;
 use super::terminal::Terminals;
 use super::{Ask, Hired, Place};
-use crate::clock;
 use crate::config::AgentConfig;
 use crate::core::Happening;
 use crate::facts::Isolation;
@@ -23,12 +25,14 @@ pub struct Standing {
     pub config: AgentConfig,
     pub isolation: Isolation,
     pub terminals: Terminals,
+    /// Sessions of people who came in from elsewhere.
+    pub guests: Guests,
     /// Known once its folders are made.
     pub rooms: OnceLock<Rooms>,
     /// Somebody wants to know what goes on.
     pub tell: Notify,
     inbox: UnboundedSender<Happening>,
-    apps: Mutex<Vec<Known>>,
+    apps: Mutex<Apps>,
     is_healthy: OnceLock<()>,
     /// How its scripts went, for the words of applications that wait for them.
     pub have_scripts_failed: OnceLock<()>,
@@ -41,16 +45,14 @@ pub struct Rooms {
     pub folders: Folders,
     pub inside: Inside,
     pub setup_log: Arc<LogFile>,
-    pub app_logs: Vec<Arc<LogFile>>,
 }
 
-/// What is known of an application.
-struct Known {
-    state: AppState,
-    since: Instant,
-    took: Option<Duration>,
-    restarts: u32,
-    last_lines: Vec<String>,
+/// The applications, and as of when those are that people added.
+struct Apps {
+    all: Vec<Arc<Kept>>,
+    revision: i64,
+    /// Whether they were started: the scripts are done.
+    are_started: bool,
 }
 
 impl std::fmt::Debug for Standing {
@@ -63,19 +65,15 @@ impl std::fmt::Debug for Standing {
 impl Standing {
     /// One that is about to be set up.
     pub fn new(set_up: SetUp, config: AgentConfig, isolation: Isolation, inbox: UnboundedSender<Happening>) -> Self {
-        let known = |_: &App| Known {
-            state: AppState::Waiting,
-            since: clock::now(),
-            took: None,
-            restarts: 0,
-            last_lines: Vec::new(),
-        };
+        let (logs, has_view) = (set_up.folder.join("logs"), matches!(isolation, Isolation::View(_)));
+        let all = set_up.apps.iter().map(|app| keep(app.clone(), &logs, has_view)).collect();
         Self {
-            apps: Mutex::new(set_up.apps.iter().map(known).collect()),
+            apps: Mutex::new(Apps { all, revision: set_up.apps_revision, are_started: false }),
             set_up,
             config,
             isolation,
             terminals: Terminals::default(),
+            guests: Guests::default(),
             rooms: OnceLock::new(),
             tell: Notify::new(),
             inbox,
@@ -85,7 +83,7 @@ impl Standing {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+    fn lock(&self) -> MutexGuard<'_, Apps> {
         self.apps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,26 +137,84 @@ impl Standing {
         }
     }
 
+    /// Whether what runs here has a private view.
+    pub const fn has_view(&self) -> bool {
+        matches!(self.isolation, Isolation::View(_))
+    }
+
     /// An application does differently now.
-    pub fn app_is(&self, index: usize, state: AppState, last_lines: Vec<String>) {
-        if let Some(app) = self.lock().get_mut(index) {
-            let is_again = matches!(app.state, AppState::BackingOff) && state == AppState::Starting;
-            app.restarts += u32::from(is_again);
-            app.took = if state == AppState::Ready { Some(app.since.elapsed()) } else { None };
-            (app.state, app.since, app.last_lines) = (state, clock::now(), last_lines);
-        }
+    pub fn app_is(&self, app: &Kept, state: AppState, last_lines: Vec<String>) {
+        app.is(state, last_lines);
         self.say_apps();
         self.look_whether_healthy();
     }
 
-    /// How an application does, and what it printed last if it does not do well.
-    pub fn app_state(&self, index: usize) -> Option<(AppState, Vec<String>)> {
-        self.lock().get(index).map(|app| (app.state, app.last_lines.clone()))
+    /// All applications.
+    pub fn apps(&self) -> Vec<Arc<Kept>> {
+        self.lock().all.clone()
+    }
+
+    /// An application, by its name.
+    pub fn app(&self, name: &str) -> Option<Arc<Kept>> {
+        self.lock().all.iter().find(|kept| kept.app.name == name).cloned()
+    }
+
+    /// The scripts are done: applications are started from now on, and these are those that wait for it.
+    pub fn start_apps(&self) -> Vec<Arc<Kept>> {
+        let mut apps = self.lock();
+        apps.are_started = true;
+        apps.all.clone()
+    }
+
+    /// These are the applications that people added, as of that time. What is as before goes on; what is not there any more ends.
+    pub fn replace_apps(self: &Arc<Self>, revision: i64, wanted: Vec<App>) {
+        let logs = self.set_up.folder.join("logs");
+        let is_fine = |app: &App| is_name(&app.name) && app.is_custom;
+        let mut apps = self.lock();
+        if revision < apps.revision || self.is_ending() {
+            return;
+        }
+        apps.revision = revision;
+        let (mut before, mut all): (Vec<_>, Vec<_>) = apps.all.drain(..).partition(|kept| kept.app.is_custom);
+        let mut fresh = Vec::new();
+        for app in wanted.into_iter().filter(is_fine) {
+            if all.iter().any(|kept| kept.app.name == app.name) {
+                continue;
+            }
+            let known = before.iter().position(|kept| kept.app.name == app.name).map(|index| before.swap_remove(index));
+            match known {
+                Some(known) if known.app == app => all.push(known),
+                known => {
+                    let kept = keep(app, &logs, self.has_view());
+                    all.push(Arc::clone(&kept));
+                    if let Some(known) = &known {
+                        known.dismiss();
+                    }
+                    fresh.push((kept, known));
+                }
+            }
+        }
+        before.iter().for_each(|gone| gone.dismiss());
+        apps.all = all;
+        let are_started = apps.are_started;
+        drop(apps);
+        for (kept, before) in fresh.into_iter().filter(|_| are_started) {
+            super::apps::start(self, &kept, before);
+        }
+        self.say_apps();
+    }
+
+    /// Ends an application and starts it again.
+    pub fn restart_app(&self, name: &str) {
+        if let Some(kept) = self.app(name) {
+            kept.begin_anew();
+        }
     }
 
     /// The first time that all applications answer is told.
     pub fn look_whether_healthy(&self) {
-        let is_healthy = self.lock().iter().all(|app| app.state == AppState::Ready);
+        let is_up = |kept: &Arc<Kept>| !kept.counts_for_health() || kept.state().0 == AppState::Ready;
+        let is_healthy = self.apps().iter().all(is_up);
         if is_healthy && self.is_healthy.set(()).is_ok() {
             let SetUp { instance, generation, .. } = self.set_up;
             self.answer(Event::Healthy { instance, generation });
@@ -167,17 +223,7 @@ impl Standing {
 
     /// Tells how applications and terminals do.
     pub fn say_apps(&self) {
-        let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-        let apps = self.lock();
-        let status = |(known, app): (&Known, &App)| AppStatus {
-            name: app.name.clone(),
-            state: known.state,
-            since_ms: millis(known.since.elapsed()),
-            took_ms: known.took.map(millis),
-            restarts: known.restarts,
-            last_lines: known.last_lines.clone(),
-        };
-        let apps = apps.iter().zip(&self.set_up.apps).map(status).collect();
+        let apps = self.apps().iter().map(|kept| kept.status()).collect();
         let SetUp { instance, generation, .. } = self.set_up;
         let status = AppsStatus { instance, generation, apps, terminals: self.terminals.names() };
         self.ask(Ask::Say(ToServer::Apps(Box::new(status))));
@@ -198,9 +244,9 @@ impl Ending {
     }
 }
 
-/// What people call an application.
-pub fn label(app: &str) -> &str {
-    if app == "jupyter" { "JupyterLab" } else { app }
+fn keep(app: App, logs: &Path, has_view: bool) -> Arc<Kept> {
+    let is_exposed = app.port.is_some() && (app.has_open_network || !has_view);
+    Kept::new(app, logs, is_exposed)
 }
 
 /// Whether a text can name an application or a terminal.

@@ -8,20 +8,26 @@ use atelier_protocol::{AppState, Target, ToServer};
 use tokio::net::UnixStream;
 
 use super::begin::shorten;
+use super::kept::Kept;
 use super::logfile::LogFile;
 use super::session::Session;
-use super::standing::{Standing, label};
-use super::{Ask, socket};
+use super::standing::Standing;
+use super::{Ask, remote, socket};
 use crate::link;
 
 /// How long dialling may take; the server waits no longer.
 const DIALLING: Duration = Duration::from_secs(8);
+
+/// How long one that sleeps may take to answer; the server waits a little longer.
+const WAKING: Duration = Duration::from_secs(7);
 
 /// What a stream leads to.
 enum Reached {
     App(UnixStream),
     Terminal(Arc<Session>),
     Log(Arc<LogFile>, u64),
+    Session(Box<remote::Session>),
+    Connected(Wire, remote::Held),
 }
 
 /// Serves a stream, or says why that cannot be.
@@ -49,6 +55,15 @@ pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
         }
         Reached::App(stream) => drop(join(wire, Wire::from(stream)).await),
         Reached::Terminal(session) => session.attend(wire).await,
+        Reached::Session(session) => session.attend(wire).await,
+        Reached::Connected(stream, held) => {
+            let mut ending = standing.ending();
+            tokio::select! {
+                _ = join(wire, stream) => {}
+                _ = ending.told() => {}
+            }
+            drop(held);
+        }
         Reached::Log(log, offset) => {
             let mut ending = standing.ending();
             tokio::select! {
@@ -60,44 +75,50 @@ pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
 }
 
 async fn reach(standing: &Arc<Standing>, target: &Target) -> Result<Reached, String> {
-    let (Target::App { instance, .. } | Target::Terminal { instance, .. } | Target::Log { instance, .. }) = target;
-    if *instance != standing.set_up.instance {
+    let instance = target.instance();
+    if instance != standing.set_up.instance {
         return Err(format!("{instance} is not on this node"));
     }
     if standing.is_ending() {
         return Err("the instance stops".to_owned());
     }
     let rooms = standing.rooms.get().ok_or("the instance is being set up")?;
-    let index = |name: &str| standing.set_up.apps.iter().position(|app| app.name == name);
-    let no_such = |name: &str| format!("there is no application “{name}”");
+    let app = |name: &str| standing.app(name).ok_or_else(|| format!("there is no application “{name}”"));
     match target {
         Target::App { name, .. } => {
-            let index = index(name).ok_or_else(|| no_such(name))?;
-            let (state, last_lines) = standing.app_state(index).ok_or_else(|| no_such(name))?;
+            let app = app(name)?;
+            if app.app.is_on_demand {
+                app.wake(WAKING).await;
+            }
+            let (state, last_lines) = app.state();
             if state != AppState::Ready {
-                return Err(words(standing, name, state, &last_lines));
+                return Err(words(standing, &app, state, &last_lines));
             }
             let connected = socket::connect(&rooms.folders.run, name, standing.uid()).await;
-            connected.map(Reached::App).map_err(|error| format!("{} cannot be reached: {error}", label(name)))
+            connected.map(Reached::App).map_err(|error| format!("{} cannot be reached: {error}", app.label()))
+        }
+        Target::Session { start, .. } => {
+            remote::begin(standing, start).await.map(|session| Reached::Session(Box::new(session)))
+        }
+        Target::Sftp { .. } => remote::files(standing).await.map(Reached::App),
+        Target::Connect { to, .. } => {
+            remote::connect(standing, to).await.map(|(wire, held)| Reached::Connected(wire, held))
         }
         Target::Terminal { session, .. } => standing.terminals.get(standing, session).await.map(Reached::Terminal),
         Target::Log { name, offset, .. } if name == "setup" => Ok(Reached::Log(Arc::clone(&rooms.setup_log), *offset)),
-        Target::Log { name, offset, .. } => {
-            let log = index(name).and_then(|index| rooms.app_logs.get(index)).ok_or_else(|| no_such(name))?;
-            Ok(Reached::Log(Arc::clone(log), *offset))
-        }
+        Target::Log { name, offset, .. } => Ok(Reached::Log(Arc::clone(&app(name)?.log), *offset)),
     }
 }
 
 /// Why an application cannot be reached, for people.
-fn words(standing: &Standing, name: &str, state: AppState, last_lines: &[String]) -> String {
-    let app = label(name);
+fn words(standing: &Standing, app: &Kept, state: AppState, last_lines: &[String]) -> String {
+    let app = app.label();
     let words = match state {
         AppState::Waiting if standing.have_scripts_failed.get().is_some() => {
             format!("{app} was not started, since a set-up script has failed")
         }
         AppState::Waiting => format!("{app} starts when the instance is set up"),
-        AppState::Starting | AppState::Ready => format!("{app} is starting"),
+        AppState::OnDemand | AppState::Starting | AppState::Ready => format!("{app} is starting"),
         AppState::BackingOff => format!("{app} has ended and is started again in a moment"),
         AppState::Failed => format!("{app} does not run"),
     };

@@ -92,6 +92,7 @@ async fn begin(standing: &Standing) -> Result<(Hired, Near), String> {
         program: Program::Argv(Vec::new()),
         environment,
         memory: hired.limit(&standing.config),
+        bridge: None,
     };
     hired.say(&Order::Terminal(Box::new(process)), &[])?;
     match hired.next().await {

@@ -9,14 +9,21 @@
 //! | `nursery-plain` | the same where there are no private views: they only have processes of their own |
 //! | `worker` | runs jobs |
 //! | `apart` | runs one job, in a copy of the view of its nursery |
+//! | `bridge` | runs an application that listens on a port, and joins a socket to it |
+//! | `terminal` | becomes a program in a terminal of its own |
+//! | `sftp` | serves a person's files, as that person |
 
+mod bridge;
+mod connect;
 mod folder;
 mod furnish;
 mod job;
 mod nursery;
 mod process;
 mod program;
+mod remote;
 mod resident;
+mod sftp;
 mod terminal;
 mod worker;
 
@@ -39,6 +46,12 @@ pub fn launcher(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Str
     let role = arguments.next().unwrap_or_default();
     if role == "terminal" {
         return Err(terminal::enter(arguments));
+    }
+    if role == "bridge" {
+        return bridge::serve(arguments);
+    }
+    if role == "sftp" {
+        return sftp::serve().map_err(|error| format!("The server of files ends: {error}."));
     }
     let role = role.to_str().unwrap_or_default();
     let user = arguments.next();

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use super::program::{find, sentence};
-use crate::wire::{Process, Program};
+use crate::wire::{Bridge, Process, Program};
 
 /// A process that runs.
 pub struct Started {
@@ -46,8 +46,21 @@ pub fn start(process: Process, output: OwnedFd) -> Result<Started, String> {
     let name = arguments.first().ok_or("no program was named")?;
     let (folder, path) = (Path::new(&process.folder), search_path(&process.environment));
     let program = find(name, folder, path)?;
-    let mut command = Command::new(&program);
-    command.arg0(name).args(&arguments[1..]).current_dir(folder).process_group(0);
+    let mut command = match &process.bridge {
+        None => {
+            let mut command = Command::new(&program);
+            command.arg0(name);
+            command
+        }
+        Some(Bridge { socket, port }) => {
+            let own =
+                std::env::current_exe().map_err(|error| format!("this program is not there any more: {error}"))?;
+            let mut command = Command::new(own);
+            command.args(["launcher", "bridge"]).arg(socket).arg(port.to_string()).arg(name).arg(&program);
+            command
+        }
+    };
+    command.args(&arguments[1..]).current_dir(folder).process_group(0);
     command.env_clear().envs(process.environment.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(output).stderr(both);
     let child = command.spawn().map_err(|error| sentence(name, path, &error))?;

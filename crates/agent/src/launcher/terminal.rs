@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, WaitOptions, ioctl_tiocsctty, setsid, wait};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::process::{limit, search_path};
 use super::program::find;
@@ -18,7 +19,7 @@ use crate::wire::{Outcome, Process, Program, Said, send};
 /// Runs a terminal until its shell has ended, then stays for as long as something lives that the shell has left behind: whoever
 /// starts a process in the background of a workstation and closes the terminal wants it to go on.
 pub fn serve(socket: &OwnedFd, process: Process) -> io::Result<()> {
-    let pid = match open(process) {
+    let pid = match open(process, None) {
         Ok((pid, near)) => {
             send(socket, &Said::Spawned, &[near.as_fd()], true)?;
             pid
@@ -38,13 +39,17 @@ pub fn serve(socket: &OwnedFd, process: Process) -> io::Result<()> {
 }
 
 /// Opens a terminal with a process in it; returns the end that is not the process's.
-fn open(process: Process) -> Result<(Pid, OwnedFd), String> {
+pub fn open(process: Process, screen: Option<(u16, u16)>) -> Result<(Pid, OwnedFd), String> {
     let cannot = |error: rustix::io::Errno| format!("a terminal cannot be opened: {error}");
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let near = openpt(flags).map_err(cannot)?;
     grantpt(&near).map_err(cannot)?;
     unlockpt(&near).map_err(cannot)?;
     let far = ioctl_tiocgptpeer(&near, flags).map_err(cannot)?;
+    if let Some((columns, rows)) = screen {
+        // Before anything in it asks how large it is.
+        let _ = tcsetwinsize(&near, Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 });
+    }
     let path = search_path(&process.environment);
     let arguments = match process.program {
         Program::Argv(arguments) if !arguments.is_empty() => arguments,
@@ -66,9 +71,13 @@ fn open(process: Process) -> Result<(Pid, OwnedFd), String> {
 
 /// The person's shell: one that reads their profile.
 fn shell(path: &str) -> Vec<String> {
+    vec![shell_program(path), "-l".to_owned()]
+}
+
+/// Where that shell is.
+pub fn shell_program(path: &str) -> String {
     let bash = find("bash", Path::new("/"), path);
-    let program = bash.map_or_else(|_| "/bin/sh".to_owned(), |found| found.to_string_lossy().into_owned());
-    vec![program, "-l".to_owned()]
+    bash.map_or_else(|_| "/bin/sh".to_owned(), |found| found.to_string_lossy().into_owned())
 }
 
 /// `atelier launcher terminal <program> …`: makes what it has as standard input its own terminal, then becomes the program. Returns

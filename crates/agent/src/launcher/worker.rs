@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, wait};
 
 use super::folder::Folder;
-use super::{furnish, job, process, terminal};
+use super::{connect, furnish, job, process, remote, terminal};
 use crate::processes;
 use crate::wire::{Job, Order, Outcome, Said, receive, send};
 
@@ -71,7 +71,9 @@ pub fn serve(socket: &OwnedFd) -> io::Result<()> {
                 send(socket, &Said::Ended(outcome), &[], true)?;
             }
             Order::Terminal(process) => return terminal::serve(socket, *process),
-            Order::Worker(_) | Order::Notice { .. } | Order::Noted => {}
+            Order::Remote(remote) => return remote::serve(socket, *remote, files),
+            Order::Connect(to) => return connect::serve(socket, &to),
+            Order::Worker(_) | Order::Notice { .. } | Order::Noted | Order::Signal(_) | Order::HangUp => {}
         }
     }
     Ok(())

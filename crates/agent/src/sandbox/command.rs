@@ -15,6 +15,8 @@ use super::person::PersonFolders;
 use crate::config::AgentConfig;
 use crate::environment::Places;
 use crate::facts::Isolation;
+use crate::identity;
+use crate::instance::dwelling::{Bind, python_of};
 
 /// What a sandbox sees of the system, as far as it is there; nothing of it can be written.
 const SYSTEM: [&str; 10] =
@@ -22,7 +24,7 @@ const SYSTEM: [&str; 10] =
 /// What those see as well who have GPUs: how these are connected.
 const HARDWARE: [&str; 3] = ["/sys/bus", "/sys/class", "/sys/devices"];
 /// Where the sandbox finds this program.
-const PROGRAM: &str = "/run/atelier/agent";
+pub const PROGRAM: &str = "/run/atelier/agent";
 
 /// A sandbox that was started.
 pub struct Started {
@@ -46,17 +48,18 @@ pub fn start(
     let program = std::env::current_exe()?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let variables = folders.dwelling.as_ref().map_or_else(Vec::new, |dwelling| dwelling.variables.clone());
+    let tools = folders.identity.as_ref().map(|_| identity::tools(config, isolation, &person.id));
     let (mut command, places) = match isolation {
         Isolation::View(bwrap) => {
             let home = format!("/home/{}", person.handle);
             let mut command = Command::new(bwrap);
             view(&mut command, config, folders, kind, &home, &program);
             command.args(["--", PROGRAM]);
-            (command, Places { home, shared: "/shared".to_owned(), jobs: "/jobs".to_owned(), variables })
+            (command, Places { home, shared: "/shared".to_owned(), jobs: "/jobs".to_owned(), variables, tools })
         }
         Isolation::Users | Isolation::None => {
             let (home, shared, jobs) = (text(&folders.home), text(&config.shared), text(&folders.jobs));
-            (Command::new(&program), Places { home, shared, jobs, variables })
+            (Command::new(&program), Places { home, shared, jobs, variables, tools })
         }
     };
     let role = match kind {
@@ -79,6 +82,9 @@ pub fn start(
 fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, kind: Kind, home: &str, program: &Path) {
     command.args(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--as-pid-1", "--die-with-parent"]);
     let dwelling = folders.dwelling.as_ref();
+    if dwelling.is_some_and(|dwelling| dwelling.has_own_network) {
+        command.arg("--unshare-net");
+    }
     let host = dwelling.map_or_else(|| format!("node-{}", config.node.0), |dwelling| dwelling.host.clone());
     command.args(["--hostname", &host, "--dir", "/sys", "--dir", "/sys/devices"]);
     let hardware: &[&str] = if config.shape.gpus > 0 { &HARDWARE } else { &[] };
@@ -120,11 +126,23 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
     command.arg("--bind").arg(&folders.jobs).arg("/jobs");
     command.arg("--bind").arg(&config.shared).arg("/shared");
     command.arg("--ro-bind").arg(program).arg(PROGRAM);
-    for bind in dwelling.iter().flat_map(|dwelling| &dwelling.binds) {
+    if let Some(folder) = &folders.identity {
+        command.arg("--ro-bind").arg(folder).arg(identity::INSIDE);
+    }
+    let environments = environments(config);
+    for bind in environments.iter().chain(dwelling.iter().flat_map(|dwelling| &dwelling.binds)) {
         let above: Vec<&Path> = bind.to.ancestors().skip(1).filter(|folder| folder.parent().is_some()).collect();
         for folder in above.into_iter().rev() {
             command.arg("--dir").arg(folder);
         }
         command.arg(if bind.is_writable { "--bind" } else { "--ro-bind" }).arg(&bind.from).arg(&bind.to);
     }
+}
+
+/// Python environments and what they stand on, where they are: they cannot be moved. What is built later is there as well.
+fn environments(config: &AgentConfig) -> Vec<Bind> {
+    let folder = config.environments.as_ref().filter(|folder| folder.is_dir());
+    let python = config.python.as_ref().filter(|_| folder.is_some()).and_then(|python| python_of(python));
+    let read_only = |path: std::path::PathBuf| Bind { from: path.clone(), to: path, is_writable: false };
+    folder.cloned().into_iter().chain(python).map(read_only).collect()
 }

@@ -9,7 +9,7 @@ mod person;
 mod temporary;
 
 pub use channel::Channel;
-pub use command::start;
+pub use command::{PROGRAM, start};
 pub use groups::{Groups, PROCESSES, share};
 pub use person::prepare;
 pub use temporary::Temporaries;

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
+use atelier_domain::files::USERS;
 use atelier_protocol::Person;
 
 use crate::config::AgentConfig;
@@ -21,6 +22,8 @@ pub struct PersonFolders {
     pub temporary: PathBuf,
     /// The user database that programs in the sandbox see.
     pub users: PathBuf,
+    /// Where their token is; nothing where nobody's name is to be used.
+    pub identity: Option<PathBuf>,
     /// What else a sandbox of theirs has: that of an instance.
     pub dwelling: Option<Dwelling>,
 }
@@ -47,6 +50,7 @@ pub fn prepare(
         jobs: dwelling.and_then(|dwelling| dwelling.jobs.clone()).unwrap_or_else(|| config.jobs.join(name)),
         temporary: temporary.join(sandbox.to_string()),
         users: temporary.join(format!("{sandbox}.passwd")),
+        identity: None,
         dwelling: dwelling.cloned(),
     };
     let cannot = |path: &Path, error: io::Error| format!("the folder {} cannot be made: {error}", path.display());
@@ -59,7 +63,10 @@ pub fn prepare(
         let rights = fs::Permissions::from_mode(0o1777);
         fs::set_permissions(&config.shared, rights).map_err(|error| cannot(&config.shared, error))?;
     }
-    for path in [&folders.home, &folders.jobs, &folders.temporary] {
+    let users = config.shared.join(USERS);
+    make(&users, 0o755).map_err(|error| cannot(&users, error))?;
+    let own = users.join(&person.handle);
+    for path in [&folders.home, &folders.jobs, &folders.temporary, &own] {
         make(path, 0o700).map_err(|error| cannot(path, error))?;
         if uid.is_some() {
             lchown(path, uid, uid).map_err(|error| cannot(path, error))?;

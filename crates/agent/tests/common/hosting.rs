@@ -98,6 +98,7 @@ impl Agent {
             person: person(1),
             folder: self.instance(),
             base: None,
+            kernels: None,
             layer: 1,
             apps: Vec::new(),
             environment: vec![
@@ -105,6 +106,8 @@ impl Agent {
                 ("API_TOKEN".to_owned(), "secret".to_owned()),
             ],
             has_scripts: false,
+            apps_revision: 1,
+            programs: Vec::new(),
         }
     }
 
@@ -165,6 +168,7 @@ pub fn python(code: &str) -> App {
         argv: argv.map(ToOwned::to_owned).to_vec(),
         health: "/health".to_owned(),
         has_kernels: true,
+        ..App::default()
     }
 }
 
@@ -227,8 +231,13 @@ impl Server {
 
     /// Waits until an application does so.
     pub async fn app(&mut self, state: AppState) -> AppStatus {
-        let found = |server: &Self| server.instance.app("web").filter(|app| app.state == state).cloned();
-        self.until(&format!("the application to be {state:?}"), found).await
+        self.app_called("web", state).await
+    }
+
+    /// The same, of one of that name.
+    pub async fn app_called(&mut self, name: &str, state: AppState) -> AppStatus {
+        let found = |server: &Self| server.instance.app(name).filter(|app| app.state == state).cloned();
+        self.until(&format!("{name} to be {state:?}"), found).await
     }
 
     /// Asks for a stream; why there is none.

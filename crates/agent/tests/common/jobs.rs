@@ -32,6 +32,7 @@ pub fn job(number: u64, run: Run) -> Start {
         array: None,
         person: person(1),
         task: Task { run, environment: Vec::new(), files: Vec::new(), is_alone: false },
+        environment: None,
     }
 }
 

@@ -225,7 +225,7 @@ impl Server {
                 self.link.as_mut().unwrap().send(Message::binary(frame.encode())).await.unwrap();
             }
             ToServer::Leaving { why } => self.leaving = Some(why.to_string()),
-            ToServer::Hello(_) | ToServer::Parts { .. } => {}
+            ToServer::Hello(_) | ToServer::Parts { .. } | ToServer::Identify { .. } => {}
             ToServer::Apps(_) | ToServer::Activity(_) | ToServer::Unreachable { .. } => self.instance.hear(message),
         }
     }

@@ -120,7 +120,8 @@ impl Array {
 
     /// Whether those that are not made yet wait for nodes.
     pub fn is_eligible(&self) -> bool {
-        self.held.is_none() && self.hold.is_none() && self.waits_for().next().is_none()
+        let is_free = self.held.is_none() && self.hold.is_none();
+        is_free && self.waits_for().next().is_none() && self.spec.awaited_environment().is_none()
     }
 
     /// When they are looked at again.
@@ -195,6 +196,7 @@ mod tests {
             retry: None,
             tier: crate::compute::size::Tier::Dedicated,
             after: Vec::new(),
+            environment: None,
         };
         Array {
             first: JobId(11),

@@ -26,6 +26,9 @@ pub const STOP_LIMIT: Span = Span::minutes(5);
 /// How long a change of size may take.
 pub const RESIZE_LIMIT: Span = Span::minutes(5);
 
+/// How long giving an instance away may take before whoever does it is told again.
+pub const TRANSFER_RETRY: Span = Span::minutes(1);
+
 /// What is wanted of an instance. Written by people and schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -83,6 +86,13 @@ pub enum InstancePhase {
         /// When that counts as failed.
         until: Mono,
     },
+    /// It has a new owner, and what opens doors is being taken out of its home. Nobody starts it before that is done.
+    Transferring {
+        /// Whose it was.
+        from: UserId,
+        /// When whoever does it is told again.
+        until: Mono,
+    },
     /// It goes when its node and its home have gone.
     Deleting {
         /// When that needs a look.
@@ -111,6 +121,7 @@ impl InstancePhase {
             | Self::Restarting { until }
             | Self::Stopping { until }
             | Self::Resizing { until, .. }
+            | Self::Transferring { until, .. }
             | Self::Deleting { until } => Some(*until),
             Self::Running
             | Self::Stopped
@@ -132,6 +143,7 @@ impl InstancePhase {
             | Self::Restarting { until }
             | Self::Stopping { until }
             | Self::Resizing { until, .. }
+            | Self::Transferring { until, .. }
             | Self::Deleting { until } => *until = until.plus(by),
             Self::Running
             | Self::Stopped
@@ -156,6 +168,7 @@ impl InstancePhase {
             Self::Stopping { .. } => InstanceState::Stopping,
             Self::Stopped => InstanceState::Stopped,
             Self::Resizing { .. } => InstanceState::Resizing,
+            Self::Transferring { .. } => InstanceState::Transferring,
             Self::Deleting { .. } => InstanceState::Deleting,
             Self::CreateFailed => InstanceState::CreateFailed,
             Self::SetupFailed => InstanceState::SetupFailed,
@@ -206,6 +219,8 @@ instance_states! {
     Restarting = "restarting";
     /// It moves to another size.
     Resizing = "resizing";
+    /// It is being given to its new owner.
+    Transferring = "transferring";
     /// It is going.
     Deleting = "deleting";
     /// It never had a node.

@@ -7,6 +7,7 @@ use super::ids::{ClusterId, InstanceId, JobId, NodeId};
 use super::node::RECLAIM_GRACE_MOST;
 use super::resources::Resources;
 use super::size::{SizeName, Tier};
+use crate::environment::Pinned;
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::text::{Problem, Text};
@@ -270,6 +271,13 @@ pub enum Verdict {
         /// How that one ended.
         what: Text,
     },
+    /// Its Python environment could not be built.
+    EnvironmentFailed {
+        /// Which.
+        environment: Text,
+        /// Why, with the line that failed: a whole sentence.
+        what: Text,
+    },
 }
 
 impl Verdict {
@@ -286,6 +294,9 @@ impl Verdict {
             Self::StartFailed { detail } => format!("could not be started: {detail}"),
             Self::ComputeGone { what } => format!("ended because {what}"),
             Self::DependencyFailed { job, what } => format!("never started because {job} {what}"),
+            Self::EnvironmentFailed { environment, what } => {
+                format!("never started because the environment {environment} could not be built: {what}")
+            }
         }
     }
 
@@ -301,7 +312,8 @@ impl Verdict {
             | Self::TimedOut { .. }
             | Self::Cancelled { .. }
             | Self::ComputeGone { .. }
-            | Self::DependencyFailed { .. } => None,
+            | Self::DependencyFailed { .. }
+            | Self::EnvironmentFailed { .. } => None,
         }
     }
 }
@@ -399,9 +411,17 @@ pub struct JobSpec {
     /// The jobs that it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<After>,
+    /// The Python environment that it runs with; what the system has, if none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Box<Pinned>>,
 }
 
 impl JobSpec {
+    /// The environment that it still waits for.
+    pub fn awaited_environment(&self) -> Option<&Pinned> {
+        self.environment.as_deref().filter(|pinned| pinned.is_awaited())
+    }
+
     /// Refuses what no compute could run; what depends on the compute is judged when the job is submitted.
     pub fn check(&self) -> Result<(), Problem> {
         self.shape.check()?;
@@ -682,6 +702,7 @@ impl Job {
             && self.own_nodes.is_empty()
             && self.held.is_none()
             && self.waits_for().next().is_none()
+            && self.spec.awaited_environment().is_none()
     }
 
     /// What it takes of each of its nodes: nothing while it is there ahead of time. On an instance it takes a slot and no

@@ -2,6 +2,7 @@
 //!
 //! Everything here is plain data with its own checks. What happens to it is decided in [`crate::rules`].
 
+pub mod app;
 pub mod array;
 #[cfg(feature = "zones")]
 pub mod budget;

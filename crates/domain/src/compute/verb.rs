@@ -25,6 +25,9 @@ impl Legality {
     }
 }
 
+/// Why nothing else is done to an instance that changes hands.
+const GIVEN: &str = "It is being given to its new owner. Wait until it is stopped again.";
+
 /// What can be done to an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -41,6 +44,8 @@ pub enum InstanceVerb {
     Rebuild,
     /// Another size.
     Resize,
+    /// Another owner.
+    Transfer,
     /// Take it away, home and all.
     Delete,
     /// Schedules, idle time, tags.
@@ -53,12 +58,13 @@ pub enum InstanceVerb {
 
 impl InstanceVerb {
     /// All that can be done to one that exists.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Start,
         Self::Stop,
         Self::Restart,
         Self::Rebuild,
         Self::Resize,
+        Self::Transfer,
         Self::Delete,
         Self::Configure,
         Self::Open,
@@ -74,6 +80,7 @@ impl InstanceVerb {
             Self::Restart => "restart",
             Self::Rebuild => "rebuild",
             Self::Resize => "resize",
+            Self::Transfer => "transfer",
             Self::Delete => "delete",
             Self::Configure => "configure",
             Self::Open => "open",
@@ -91,7 +98,7 @@ impl InstanceVerb {
             Self::Stop => match state {
                 S::Stopped | S::Stopping => Already,
                 S::CreateFailed => Already,
-                S::Resizing => Already,
+                S::Resizing | S::Transferring => Already,
                 S::Deleting => Already,
                 _ => Yes,
             },
@@ -102,6 +109,7 @@ impl InstanceVerb {
             Self::Start => match state {
                 S::Stopped => Yes,
                 S::Stopping | S::Resizing => Later,
+                S::Transferring => No(GIVEN),
                 S::Creating | S::SettingUp | S::UserSettingUp | S::Starting | S::Restarting => Already,
                 S::Running | S::JobRunning => Already,
                 S::CreateFailed => No("It never had a node. Delete it and create it again."),
@@ -117,6 +125,7 @@ impl InstanceVerb {
                 S::Creating | S::SettingUp | S::UserSettingUp | S::Starting => {
                     No("It is starting. Wait until it runs, or stop it.")
                 }
+                S::Transferring => No(GIVEN),
                 S::Stopping | S::Stopped | S::Resizing => No("It has no node that could be restarted. Start it."),
                 S::CreateFailed => No("It never had a node. Delete it and create it again."),
                 S::Deleting => No("It is being deleted."),
@@ -129,6 +138,7 @@ impl InstanceVerb {
                     No("It is starting. Wait until it runs, or stop it.")
                 }
                 S::Restarting => No("It is restarting. Wait until it runs, or stop it."),
+                S::Transferring => No(GIVEN),
                 S::Stopping | S::Resizing => No("Wait until it is stopped."),
                 S::CreateFailed => No("It never had a node. Delete it and create it again."),
                 S::Deleting => No("It is being deleted."),
@@ -138,9 +148,19 @@ impl InstanceVerb {
                 S::Deleting => No("It is being deleted."),
                 S::CreateFailed => No("It never had a node. Delete it and create it again."),
                 S::Resizing => No("It is being resized. Wait until it is stopped again."),
+                S::Transferring => No(GIVEN),
                 _ => No("Its size changes only while it is stopped. Stop it first."),
             },
+            Self::Transfer => match state {
+                S::Stopped => Yes,
+                S::Deleting => No("It is being deleted."),
+                S::CreateFailed => No("It never had a node. Delete it, and let its new owner create their own."),
+                S::Resizing => No("It is being resized. Wait until it is stopped again."),
+                S::Transferring => No(GIVEN),
+                _ => No("It changes hands only while it is stopped. Stop it first."),
+            },
             Self::Configure => match state {
+                S::Transferring => No(GIVEN),
                 S::Deleting => No("It is being deleted."),
                 S::CreateFailed => No("It never had a node. Delete it and create it again."),
                 _ => Yes,
@@ -149,6 +169,7 @@ impl InstanceVerb {
                 S::Running | S::JobRunning => Yes,
                 S::SetupFailed | S::UserSetupFailed => No("Its set-up failed: only the rescue terminal opens."),
                 S::Unusable | S::Unknown => No("Its node does not answer."),
+                S::Transferring => No(GIVEN),
                 S::Stopped | S::Stopping | S::Resizing => No("It is not running. Start it first."),
                 S::Deleting => No("It is being deleted."),
                 S::CreateFailed => No("It never had a node."),
@@ -159,6 +180,7 @@ impl InstanceVerb {
             Self::Submit => match state {
                 S::Running | S::JobRunning => Yes,
                 S::Creating | S::SettingUp | S::UserSettingUp | S::Starting | S::Restarting | S::Unknown => Later,
+                S::Transferring => No(GIVEN),
                 S::Stopped | S::Stopping | S::Resizing => {
                     No("It is not running. Start it first, or submit to a cluster.")
                 }
@@ -182,6 +204,7 @@ impl InstanceVerb {
             Self::Restart => "Restart",
             Self::Rebuild => "Rebuild",
             Self::Resize => "Change of size",
+            Self::Transfer => "Transfer",
             Self::Delete => "Deletion",
             Self::Configure => "Change of settings",
             Self::Open => "Opening",

@@ -1,11 +1,12 @@
-//! Dependencies: jobs that wait for the end of others. A job can only name jobs that were there before it, so nobody ever
+//! Dependencies: jobs that wait for the end of others, or for an environment. A job can only name jobs that were there before it, so nobody ever
 //! waits for themselves, not even by a detour.
 
 use crate::compute::JobId;
-use crate::compute::job::{JobSpec, Verdict};
+use crate::compute::job::{EndedAs, JobSpec, Verdict};
+use crate::environment::EnvironmentHash;
 use crate::id::WorkspaceId;
 use crate::reason::Reason;
-use crate::text::Problem;
+use crate::text::{Problem, Text};
 use crate::world::{Awaited, Waiter, World};
 
 impl World {
@@ -17,6 +18,7 @@ impl World {
             let is_alive = match Awaited::by(after) {
                 Awaited::Job(id) => self.look_up(id).is_some_and(|job| job.workspace == *workspace),
                 Awaited::Array(first) => self.arrays.get(&first).is_some_and(|array| array.workspace == *workspace),
+                Awaited::Environment(_) => false,
             };
             if is_alive {
                 after.ended = None;
@@ -39,6 +41,11 @@ impl World {
             let note = |spec: &mut JobSpec| {
                 let named = spec.after.iter_mut().filter(|after| Awaited::by(after) == over);
                 named.for_each(|after| after.ended = Some(how.clone()));
+                if let Some(pinned) = spec.environment.as_mut()
+                    && over == Awaited::Environment(pinned.hash)
+                {
+                    pinned.ended = Some(how.clone());
+                }
             };
             for waiting in self.dependents.get(&over).cloned().unwrap_or_default() {
                 match waiting {
@@ -58,18 +65,35 @@ impl World {
     /// The same for the jobs of an array that are not made yet.
     pub(super) fn judge_rest(&mut self, first: JobId) {
         let Some(array) = self.arrays.get(&first) else { return };
-        let failed = array.spec.after.iter().find_map(|after| Some((after.job, after.failure()?.clone())));
-        if let Some((job, what)) = failed {
-            self.end_rest(first, &Verdict::DependencyFailed { job, what });
+        if let Some(verdict) = never(&array.spec) {
+            self.end_rest(first, &verdict);
         }
     }
 
     /// Ends a job that can never start because of another one.
     pub(super) fn judge_dependent(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
-        let failed = job.spec.after.iter().find_map(|after| Some((after.job, after.failure()?.clone())));
-        if let Some((other, what)) = failed {
-            self.end_job(id, Verdict::DependencyFailed { job: other, what });
+        if let Some(verdict) = never(&job.spec) {
+            self.end_job(id, verdict);
         }
     }
+
+    /// Tells those who wait for an environment how its build ended.
+    pub(super) fn environment_done(&mut self, hash: EnvironmentHash, failure: Option<&Text>) {
+        let over = Awaited::Environment(hash);
+        if self.dependents.contains_key(&over) {
+            let how = failure.map_or(EndedAs::Succeeded, |what| EndedAs::Failed { what: what.clone() });
+            self.awaited.push((over, how));
+        }
+    }
+}
+
+/// Why a job with these needs can never start, if what it waited for has not ended as it wanted.
+pub(super) fn never(spec: &JobSpec) -> Option<Verdict> {
+    let job = spec.after.iter().find_map(|after| Some((after.job, after.failure()?.clone())));
+    if let Some((job, what)) = job {
+        return Some(Verdict::DependencyFailed { job, what });
+    }
+    let pinned = spec.environment.as_deref()?;
+    Some(Verdict::EnvironmentFailed { environment: pinned.to_string().into(), what: pinned.failure()?.clone() })
 }

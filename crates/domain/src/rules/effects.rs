@@ -44,6 +44,11 @@ impl World {
                 }
             }),
             Key::Job(id) => self.wanted_by_job(*id),
+            Key::Array(first) => {
+                let array = self.arrays.get(first).filter(|array| !array.rest.is_empty());
+                let wanted = array.and_then(|array| array.spec.awaited_environment());
+                wanted.map(|pinned| Effect::BuildEnvironment { hash: pinned.hash }).into_iter().collect()
+            }
             Key::Instance(id) => self.wanted_by_instance(*id).into_iter().collect(),
             Key::Unknown(site, name) => self
                 .unknown
@@ -56,7 +61,6 @@ impl World {
             | Key::Site(_)
             | Key::Size(_)
             | Key::Limit(_)
-            | Key::Array(_)
             | Key::Budget(_)
             | Key::IdleRules(_)
             | Key::ShareRules(_)
@@ -88,6 +92,7 @@ impl World {
                         timeout: job.spec.timeout,
                         grace: job.spec.grace,
                         array: job.array,
+                        environment: job.spec.environment.as_ref().map(|pinned| (pinned.hash, pinned.to_string())),
                     })
                     .collect()
             }
@@ -101,7 +106,11 @@ impl World {
                     is_preempted: matches!(**verdict, Verdict::Preempted { .. }),
                 })
                 .collect(),
-            JobPhase::Queued { .. } | JobPhase::Running { .. } | JobPhase::Finalizing { .. } => Vec::new(),
+            JobPhase::Queued { .. } => {
+                let wanted = job.spec.awaited_environment();
+                wanted.map(|pinned| Effect::BuildEnvironment { hash: pinned.hash }).into_iter().collect()
+            }
+            JobPhase::Running { .. } | JobPhase::Finalizing { .. } => Vec::new(),
         }
     }
 
@@ -124,6 +133,10 @@ impl World {
                 let limit = limit_of(&scripts);
                 let is_trusted = instance.scripts_accepted;
                 Some(Effect::RunScript { instance: id, node: instance.node?, generation, scripts, is_trusted, limit })
+            }
+            InstancePhase::Transferring { from, .. } => {
+                let (from, to) = (from.clone(), instance.owner.clone());
+                Some(Effect::Transfer { instance: id, generation, from, to })
             }
             InstancePhase::Resizing { to, .. } => Some(Effect::Resize { instance: id, generation, size: to.clone() }),
             _ => None,

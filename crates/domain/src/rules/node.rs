@@ -56,7 +56,11 @@ impl World {
             }
             Report::Healthy { instance, generation } => self.instance_healthy(*instance, *generation),
             Report::Resized { instance, generation, failure } => self.resized(*instance, *generation, failure.as_ref()),
+            Report::Transferred { instance, generation, failure } => {
+                self.transferred(*instance, *generation, failure.as_ref());
+            }
             Report::Activity { instance, active, stretch } => self.activity(*instance, active, *stretch),
+            Report::Environment { hash, failure } => self.environment_done(*hash, failure.as_ref()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Orders: each is judged as a whole before anything is changed, so that a refusal changes nothing.
 
 use super::cluster::nobody;
+use super::dependencies::never;
 use crate::compute::JobId;
 use crate::compute::array::{Array, MAX_ARRAY, Stretch};
 use crate::compute::instance::Trigger;
@@ -44,6 +45,9 @@ impl World {
             Order::PostponeStop { instance, until } => self.postpone_stop(command, *instance, *until),
             Order::SkipStop { instance } => self.skip_stop(command, *instance),
             Order::ResizeInstance { instance, size } => self.resize_instance(command, *instance, size),
+            Order::TransferInstance { instance, from, to, to_name } => {
+                self.transfer_instance(command, *instance, from, to, to_name)
+            }
             Order::DeleteInstance(id) => self.delete_instance(command, *id),
             Order::ConfigureInstance { instance, idle, keeps_quota } => {
                 self.configure_instance(command, *instance, idle.as_ref(), *keeps_quota)
@@ -187,7 +191,11 @@ impl World {
             let rest = is_lazy.then_some(Stretch { from: 0, count });
             self.insert_array(Array { rest: rest.into_iter().collect(), ..whole });
         }
-        if spec.after.iter().any(|after| after.failure().is_some()) {
+        if spec.awaited_environment().is_some() {
+            // One that waits speaks for all that were submitted with it.
+            self.kick(if is_lazy { Key::Array(first) } else { Key::Job(first) });
+        }
+        if never(spec).is_some() {
             let made = if is_lazy { 0 } else { count };
             (0..made).for_each(|index| self.judge_dependent(JobId(first.0 + u64::from(index))));
             self.judge_rest(first);

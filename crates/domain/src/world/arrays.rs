@@ -9,6 +9,7 @@ use super::{Due, Key, MADE_AT_ONCE, PoolKey, World};
 use crate::compute::JobId;
 use crate::compute::array::Array;
 use crate::compute::job::{After, Job, JobSpec, Verdict};
+use crate::environment::EnvironmentHash;
 use crate::id::UserId;
 use crate::time::Timestamp;
 
@@ -19,9 +20,17 @@ pub enum Awaited {
     Job(JobId),
     /// A whole array, by its first job.
     Array(JobId),
+    /// An environment that is being built.
+    Environment(EnvironmentHash),
 }
 
 impl Awaited {
+    /// All that a job with these needs waits for.
+    pub fn all_of(spec: &JobSpec) -> Vec<Self> {
+        let jobs = spec.after.iter().filter(|after| after.ended.is_none()).map(Self::by);
+        jobs.chain(spec.awaited_environment().map(|pinned| Self::Environment(pinned.hash))).collect()
+    }
+
     /// What is waited for.
     pub const fn by(after: &After) -> Self {
         if after.needs.is_of_array() { Self::Array(after.job) } else { Self::Job(after.job) }
@@ -160,14 +169,14 @@ impl World {
             pool.make(&job, array);
         }
         if array.rest.is_empty() {
-            for other in array.waits_for().map(Awaited::by) {
+            for other in Awaited::all_of(&array.spec) {
                 stop_waiting(&mut self.dependents, other, Waiter::Array(first));
             }
             if let Some(at) = before {
                 self.deadlines.remove(&(at, Due::Array(first)));
             }
         }
-        for other in job.waits_for().map(Awaited::by) {
+        for other in Awaited::all_of(&job.spec) {
             self.dependents.entry(other).or_default().insert(Waiter::Job(id));
         }
         self.deadlines.extend(job.deadline().map(|at| (at, Due::Job(id))));
@@ -182,7 +191,7 @@ impl World {
         let (key, deadline) = (PoolKey::of_array(array), array.deadline());
         let share = if array.is_eligible() { self.share_key(&array.workspace, array.line()) } else { 0 };
         let line = array.is_eligible().then(|| (array.workspace.clone(), array.line().clone()));
-        for other in array.waits_for().map(Awaited::by) {
+        for other in Awaited::all_of(&array.spec) {
             self.dependents.entry(other).or_default().insert(Waiter::Array(first));
         }
         self.pool_mut(&key);
@@ -203,7 +212,7 @@ impl World {
         if let Some(pool) = self.pools.get_mut(&key) {
             pool.remove_rest(array);
         }
-        for other in array.waits_for().map(Awaited::by) {
+        for other in Awaited::all_of(&array.spec) {
             stop_waiting(&mut self.dependents, other, Waiter::Array(first));
         }
         if let Some((workspace, person)) = line {

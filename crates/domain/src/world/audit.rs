@@ -70,6 +70,7 @@ impl World {
         match Awaited::by(after) {
             Awaited::Job(id) => self.is_alive(id),
             Awaited::Array(first) => self.arrays.contains_key(&first),
+            Awaited::Environment(_) => true,
         }
     }
 
@@ -156,7 +157,10 @@ impl World {
 
     fn audit_computes(&self, wrong: &mut Vec<String>) {
         for instance in self.instances.values() {
-            let is_resting = matches!(instance.phase, InstancePhase::Stopped | InstancePhase::Resizing { .. });
+            let is_resting = matches!(
+                instance.phase,
+                InstancePhase::Stopped | InstancePhase::Resizing { .. } | InstancePhase::Transferring { .. }
+            );
             if is_resting && instance.node.is_some() {
                 wrong.push(format!("{} rests and has a node", instance.id));
             }

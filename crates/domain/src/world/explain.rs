@@ -70,6 +70,10 @@ impl World {
                 let (count, jobs) = (jobs.len() as u64, jobs.into_iter().take(5).collect());
                 Some(Reason::WaitsForJobs { jobs, count, needs_success })
             }
+            JobPhase::Queued { .. } if job.spec.awaited_environment().is_some() => {
+                let environment = job.spec.awaited_environment()?.to_string();
+                Some(Reason::EnvironmentComing { environment })
+            }
             JobPhase::Queued { hold: Some(hold), .. } => {
                 let left = hold.until().since(now);
                 Some(match hold {

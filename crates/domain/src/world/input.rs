@@ -12,6 +12,7 @@ use crate::compute::share::QueuePolicy;
 use crate::compute::size::{ComputeName, SiteName, Size, SizeName, Tier};
 use crate::compute::tags::Tags;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
+use crate::environment::EnvironmentHash;
 use crate::id::{UserId, WorkspaceId};
 use crate::schedule::{Action, StopJobs, Timetable};
 use crate::text::Text;
@@ -100,6 +101,17 @@ pub enum Order {
         instance: InstanceId,
         /// To which.
         size: SizeName,
+    },
+    /// Give it to somebody else, without what opens doors in its home.
+    TransferInstance {
+        /// Which.
+        instance: InstanceId,
+        /// Whose it is, as whoever asks believes.
+        from: UserId,
+        /// To whom.
+        to: UserId,
+        /// Their name.
+        to_name: Text,
     },
     /// Take it away.
     DeleteInstance(InstanceId),
@@ -491,6 +503,15 @@ pub enum Report {
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
+    /// An instance's home is its new owner's, or could not be made so.
+    Transferred {
+        /// Which instance.
+        instance: InstanceId,
+        /// Of which operation.
+        generation: u64,
+        /// What went wrong, if anything did.
+        failure: Option<Text>,
+    },
     /// What was going on in an instance.
     Activity {
         /// Which.
@@ -499,6 +520,13 @@ pub enum Report {
         active: Vec<Source>,
         /// For how long, up to now.
         stretch: Span,
+    },
+    /// An environment that jobs may wait for is there, or cannot be built.
+    Environment {
+        /// Which.
+        hash: EnvironmentHash,
+        /// Why it cannot be built: a whole sentence with the line that failed.
+        failure: Option<Text>,
     },
 }
 

@@ -378,7 +378,7 @@ impl World {
         let (key, deadline) = (PoolKey::of_job(job), job.deadline());
         let share = if job.is_eligible() { self.share_key(&job.workspace, job.line()) } else { 0 };
         let line = job.is_eligible().then(|| (job.workspace.clone(), job.line().clone()));
-        for other in job.waits_for().map(Awaited::by) {
+        for other in Awaited::all_of(&job.spec) {
             self.dependents.entry(other).or_default().insert(Waiter::Job(id));
         }
         self.pool_mut(&key);
@@ -399,7 +399,7 @@ impl World {
         if let Some(pool) = self.pools.get_mut(&key) {
             pool.remove_job(job);
         }
-        for other in job.waits_for().map(Awaited::by) {
+        for other in Awaited::all_of(&job.spec) {
             arrays::stop_waiting(&mut self.dependents, other, Waiter::Job(id));
         }
         if let Some((workspace, person)) = line {

@@ -13,6 +13,7 @@ use crate::compute::quota::LimitKey;
 use crate::compute::script::ScriptRun;
 use crate::compute::size::{ComputeName, SiteName, SizeName};
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
+use crate::environment::EnvironmentHash;
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
 use crate::time::{Mono, Span, Timestamp};
@@ -114,6 +115,14 @@ pub enum Effect {
         grace: Span,
         /// Its place in an array.
         array: Option<ArrayPlace>,
+        /// The environment that it runs with, and what people call it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        environment: Option<(EnvironmentHash, String)>,
+    },
+    /// The server builds an environment that jobs wait for, and says how that ended.
+    BuildEnvironment {
+        /// Which.
+        hash: EnvironmentHash,
     },
     /// An agent gives back a part of a job that it has ahead of time, unless it has begun.
     AskBack {
@@ -164,6 +173,17 @@ pub enum Effect {
         is_trusted: bool,
         /// How long they may take in all.
         limit: Span,
+    },
+    /// What opens doors is taken out of an instance's home, and the rest becomes its new owner's.
+    Transfer {
+        /// Which.
+        instance: InstanceId,
+        /// In which operation.
+        generation: u64,
+        /// Whose it was.
+        from: UserId,
+        /// Whose it is.
+        to: UserId,
     },
     /// A driver moves an instance's home to another size.
     Resize {

@@ -93,6 +93,7 @@ pub fn job(target: Target, shape: Resources) -> JobSpec {
         retry: None,
         tier: Tier::Dedicated,
         after: Vec::new(),
+        environment: None,
     }
 }
 
@@ -149,6 +150,8 @@ pub struct Reality {
     pub failing_launches: u32,
     /// Scripts fail, the last of them.
     pub failing_scripts: bool,
+    /// Environments cannot be built.
+    pub failing_environments: bool,
     /// Nobody ever answers.
     pub is_mute: bool,
     /// How long each job runs, and how it ends; a minute and 0 otherwise.
@@ -430,8 +433,15 @@ impl Stage {
                 let creation_done = scripts.len() > 1;
                 self.later(5_000, Report::ScriptDone { instance, generation, creation_done, failure });
             }
+            Effect::Transfer { instance, generation, .. } => {
+                self.later(1_000, Report::Transferred { instance, generation, failure: None });
+            }
             Effect::Resize { instance, generation, .. } => {
                 self.later(1_000, Report::Resized { instance, generation, failure: None });
+            }
+            Effect::BuildEnvironment { hash } => {
+                let failure = self.reality.failing_environments.then(|| "line 2, “nonsense”: there is none.".into());
+                self.later(60_000, Report::Environment { hash, failure });
             }
         }
     }
@@ -661,6 +671,7 @@ pub fn say_order(order: &Order) -> String {
         Order::StopInstance(id) => format!("stop {id}"),
         Order::RestartInstance(id) => format!("restart {id}"),
         Order::ResizeInstance { instance, size } => format!("resize {instance} to {size}"),
+        Order::TransferInstance { instance, from, to, .. } => format!("give {instance} from {from} to {to}"),
         Order::DeleteInstance(id) => format!("delete {id}"),
         Order::ConfigureInstance { instance, .. } => format!("configure {instance}"),
         Order::ExtendInstance { instance, by } => format!("keep {instance} running for {by}"),
@@ -761,7 +772,9 @@ pub fn say_report(report: &Report) -> String {
         Report::SetUp { instance, failure, .. } => format!("{instance} set up{}", failed(failure)),
         Report::ScriptDone { instance, failure, .. } => format!("{instance} script done{}", failed(failure)),
         Report::Healthy { instance, .. } => format!("{instance}: all applications answer"),
+        Report::Transferred { instance, failure, .. } => format!("{instance} changed hands{}", failed(failure)),
         Report::Resized { instance, failure, .. } => format!("{instance} resized{}", failed(failure)),
+        Report::Environment { hash, failure } => format!("environment {hash} built{}", failed(failure)),
         Report::Activity { instance, active, stretch } => {
             let active: Vec<&str> = active.iter().map(|source: &Source| source.label()).collect();
             let active = if active.is_empty() { "nothing".to_owned() } else { active.join(", ") };
@@ -799,6 +812,8 @@ pub fn say_effect(effect: &Effect) -> String {
             let trust = if *is_trusted { "" } else { ", without the owner’s home" };
             format!("run {} of {instance} on {node} for {limit}{trust}", kinds.join(" and "))
         }
+        Effect::Transfer { instance, from, to, .. } => format!("give {instance} from {from} to {to}"),
         Effect::Resize { instance, size, .. } => format!("resize {instance} to {size}"),
+        Effect::BuildEnvironment { hash } => format!("build environment {hash}"),
     }
 }

@@ -77,6 +77,7 @@ enum Event {
     SetUp(InstanceId, u64, NodeId, bool),
     Script(InstanceId, u64, NodeId, bool),
     Resized(InstanceId, u64, bool),
+    Transferred(InstanceId, u64, bool),
     Deliver(usize),
 }
 
@@ -251,6 +252,10 @@ impl Reality {
                     }
                 }
             }
+            Event::Transferred(instance, generation, fails) => {
+                let failure = fails.then(|| "the disk is full".into());
+                self.say(dice, None, Report::Transferred { instance, generation, failure });
+            }
             Event::Resized(instance, generation, fails) => {
                 let failure = fails.then(|| "the volume is busy".into());
                 self.say(dice, None, Report::Resized { instance, generation, failure });
@@ -307,7 +312,14 @@ impl Reality {
     pub fn act(&mut self, dice: &mut Dice, effects: &[Effect]) {
         for effect in effects {
             // Drivers are called by the engine itself and answer; what goes to an agent may get lost with the connection.
-            let to_agent = !matches!(effect, Effect::Launch { .. } | Effect::Terminate { .. } | Effect::Resize { .. });
+            let to_agent = !matches!(
+                effect,
+                Effect::Launch { .. }
+                    | Effect::Terminate { .. }
+                    | Effect::Resize { .. }
+                    | Effect::Transfer { .. }
+                    | Effect::BuildEnvironment { .. }
+            );
             if to_agent && dice.percent(self.faults.lost_effect) {
                 continue;
             }
@@ -362,9 +374,17 @@ impl Reality {
                     let fails = dice.percent(self.faults.setup_fails);
                     self.at(soon + 5_000, Event::Script(instance, generation, node, fails));
                 }
+                Effect::Transfer { instance, generation, .. } => {
+                    let fails = dice.percent(self.faults.setup_fails);
+                    self.at(soon, Event::Transferred(instance, generation, fails));
+                }
                 Effect::Resize { instance, generation, .. } => {
                     let fails = dice.percent(self.faults.setup_fails);
                     self.at(soon, Event::Resized(instance, generation, fails));
+                }
+                Effect::BuildEnvironment { hash } => {
+                    let failure = dice.percent(self.faults.setup_fails).then(|| "line 1 failed".into());
+                    self.say(dice, None, Report::Environment { hash, failure });
                 }
             }
         }

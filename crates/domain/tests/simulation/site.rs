@@ -431,6 +431,12 @@ impl Site {
             (82..=84, _, Some(instance), _) => self.order(Order::StopInstance(instance)),
             (85, _, Some(instance), _) => self.order(Order::StartInstance(instance)),
             (86..=87, _, Some(instance), _) => self.again(instance),
+            (88, _, Some(instance), _) if self.dice.percent(50) => {
+                let owner = self.world.instance(instance).map_or_else(|| "ada".into(), |one| one.owner.to_string());
+                let to = if owner == "ada" { "bo" } else { "ada" };
+                let (from, to, to_name) = (UserId::new(owner), UserId::new(to), to.into());
+                self.order(Order::TransferInstance { instance, from, to, to_name });
+            }
             (88, _, Some(instance), _) => {
                 let size = self.some_size();
                 self.order(Order::ResizeInstance { instance, size });
@@ -598,6 +604,7 @@ impl Site {
             retry,
             tier: self.tier(),
             after: self.after(),
+            environment: None,
         }
     }
 

@@ -12,7 +12,7 @@ use super::failure::{Ended, Failure, free_space};
 use super::guard::Guard;
 use super::pip::Pip;
 use super::process::{Cancel, Job, how};
-use super::recipe::Recipe;
+use super::recipe::{Kind, Recipe};
 use super::seal::seal;
 use super::shelf::{Lock, Shelf, remove};
 use super::status::{Built, LINES, Phase};
@@ -25,7 +25,7 @@ const LARGEST_CACHE: u64 = 4 << 30;
 /// Between two tries to get the lock.
 const AGAIN: Duration = Duration::from_millis(300);
 /// What of the server's own variables pip may know: where packages come from, and how to get there.
-const FOR_PIP: [&str; 21] = [
+pub(super) const FOR_PIP: [&str; 21] = [
     "PIP_INDEX_URL",
     "PIP_EXTRA_INDEX_URL",
     "PIP_FIND_LINKS",
@@ -155,6 +155,7 @@ impl<'a> Work<'a> {
         self.make()?;
         self.enter(Phase::Resolving, 0);
         let count = self.install()?;
+        let has_kernel = self.recipe.kind == Kind::Named && self.add_kernel()?;
         self.enter(Phase::Checking, count);
         self.compile()?;
         let packages = self.check()?;
@@ -170,6 +171,8 @@ impl<'a> Work<'a> {
             built_in_ms: u64::try_from(built_in.as_millis()).unwrap_or(u64::MAX),
             built_at: clock::now(),
             size,
+            kind: self.recipe.kind,
+            has_kernel,
         };
         self.shelf.mark(&built).map_err(cannot)?;
         Ok(built)
@@ -191,18 +194,47 @@ impl<'a> Work<'a> {
         Err(Failure::of_venv(&self.last, self.recipe.python.series(), &how(status)).into())
     }
 
-    fn install(&mut self) -> Result<usize, Ended> {
+    fn pip_install(&self) -> Command {
         let mut command = self.python();
         command.args(["-m", "pip", "install", "--no-input", "--no-color", "--progress-bar=off"]);
         // Compiled afterwards, on all cores.
         command.args(["--disable-pip-version-check", "--no-warn-script-location", "--prefer-binary", "--no-compile"]);
-        command.arg("--cache-dir").arg(&self.cache).arg("--").args(self.recipe.requirements.lines());
+        command.arg("--cache-dir").arg(&self.cache);
         for name in FOR_PIP {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
         }
         command.envs(self.pip.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// What a notebook needs to run with it, without touching anything of the list: where that does not fit beside it, jobs
+    /// can use it and notebooks cannot.
+    fn add_kernel(&mut self) -> Result<bool, Ended> {
+        if self.recipe.requirements.has("ipykernel") {
+            return Ok(true);
+        }
+        let mut freeze = self.python();
+        freeze.args(["-m", "pip", "freeze", "--all", "--disable-pip-version-check"]);
+        let mut kept: Vec<String> = Vec::new();
+        let is_plain = |line: &str| line.contains("==") && !line.starts_with('-') && !line.contains([' ', '@', '/']);
+        let frozen = self.run(freeze, |_, line| kept.extend(is_plain(line).then(|| line.to_owned())))?;
+        self.job.note("— adding ipykernel, so that notebooks can use it");
+        let mut command = self.pip_install();
+        // What is there stays in the version that it has. As arguments: code of a package may have put a link in the way of
+        // any file that would be written here.
+        command.args(["--", "ipykernel"]).args(&kept);
+        if frozen.success() && self.run(command, |_, _| {})?.success() {
+            return Ok(true);
+        }
+        self.job.note("ipykernel cannot be installed beside this list: jobs can use the environment, notebooks cannot");
+        Ok(false)
+    }
+
+    fn install(&mut self) -> Result<usize, Ended> {
+        let mut command = self.pip_install();
+        command.arg("--").args(self.recipe.requirements.lines());
         let mut pip = Pip::default();
         let mut shown = (Phase::Resolving, 0);
         let status = self.run(command, |work, line| {

@@ -14,6 +14,8 @@ pub struct Failure {
     pub help: String,
     /// The last lines that were printed.
     pub lines: Vec<String>,
+    /// The packages that it is about, as pip says them, the nearest first; empty where it is about none.
+    pub about: Vec<String>,
 }
 
 impl std::fmt::Display for Failure {
@@ -42,7 +44,7 @@ const AGAIN: &str = "It is tried again by itself.";
 
 impl Failure {
     pub(super) fn new(why: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { why: why.into(), help: help.into(), lines: Vec::new() }
+        Self { why: why.into(), help: help.into(), lines: Vec::new(), about: Vec::new() }
     }
 
     pub(super) fn no_python(program: &Path, error: &io::Error) -> Self {
@@ -156,7 +158,7 @@ impl Failure {
                 format!("The last lines below say why; the log has the rest. {AGAIN}"),
             )
         };
-        Self { lines: said.to_vec(), ..failure }
+        Self { lines: said.to_vec(), about: about(said), ..failure }
     }
 
     /// It was built and does not work.
@@ -166,8 +168,44 @@ impl Failure {
             why: format!("It was built, but {what}: {}", shortened_to(why.trim(), 300)),
             help: "Change versions in the list, or leave the package out.".into(),
             lines: said.to_vec(),
+            about: said.iter().filter_map(|line| Some(line.split_once(": import ")?.0.to_owned())).collect(),
         }
     }
+}
+
+/// The packages that pip complains about, and those that wanted them.
+fn about(said: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |text: &str| {
+        let text = text.trim().trim_end_matches('.');
+        if !text.is_empty() && !found.iter().any(|known| known == text) {
+            found.push(shortened_to(text, 100));
+        }
+    };
+    for line in said {
+        let line = line.trim_start_matches("ERROR: ").trim();
+        for sign in ["No matching distribution found for ", "Failed to build ", "Could not build wheels for "] {
+            if let Some(names) = line.strip_prefix(sign) {
+                let names = names.split(", which is required").next().unwrap_or(names);
+                let names =
+                    names.strip_prefix("installable wheels for some pyproject.toml based projects ").unwrap_or(names);
+                names.split([',', '(']).map(|name| name.trim_end_matches(')')).take(5).for_each(&mut add);
+            }
+        }
+        // Cannot install a==1 and b==2 because these package versions have conflicting dependencies.
+        if let Some((names, _)) = line.strip_prefix("Cannot install ").and_then(|rest| rest.split_once(" because ")) {
+            names.split(" and ").flat_map(|part| part.split(',')).take(5).for_each(&mut add);
+        }
+    }
+    // … the requirement x (from y==1->z) (from versions: none): who wanted it, down to the list.
+    for (_, rest) in said.iter().filter_map(|line| line.split_once("satisfies the requirement ")) {
+        if let Some((_, chain)) = rest.split_once("(from ")
+            && let Some((chain, _)) = chain.split_once(')')
+        {
+            chain.split("->").filter(|name| !name.starts_with("versions")).for_each(&mut add);
+        }
+    }
+    found
 }
 
 /// How pip says that it gets through to nobody.
@@ -230,6 +268,39 @@ mod tests {
             assert!(failure.why.contains(why) && failure.help.contains(help), "{line}: {failure:?}");
             assert_eq!(failure.lines.len(), 2);
         }
+    }
+
+    #[test]
+    fn the_packages_that_pip_complains_about_are_known() {
+        for (lines, named) in [
+            (
+                vec![
+                    "ERROR: Could not find a version that satisfies the requirement deep>=3 (from mine==1.0->other) (from versions: none)",
+                    "ERROR: No matching distribution found for deep>=3",
+                ],
+                vec!["deep>=3", "mine==1.0", "other"],
+            ),
+            (
+                vec![
+                    "ERROR: Could not find a version that satisfies the requirement numpy==99 (from versions: 1.0, 2.0)",
+                    "ERROR: No matching distribution found for numpy==99",
+                ],
+                vec!["numpy==99"],
+            ),
+            (vec!["ERROR: Failed to build lxml"], vec!["lxml"]),
+            (
+                vec![
+                    "ERROR: Cannot install a==1 and b==2 because these package versions have conflicting dependencies.",
+                ],
+                vec!["a==1", "b==2"],
+            ),
+            (vec!["ERROR: something else"], vec![]),
+        ] {
+            let said: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            assert_eq!(about(&said), named, "{lines:?}");
+        }
+        let check = Failure::of_check(&["broken: import broken: ModuleNotFoundError: x".to_owned()], "it cannot");
+        assert_eq!(check.about, ["broken"]);
     }
 
     #[test]

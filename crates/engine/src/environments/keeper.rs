@@ -10,7 +10,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::build::{News, build};
 use super::failure::{Ended, Failure};
 use super::process::Cancel;
-use super::recipe::{Python, Recipe};
+use super::recipe::{Kind, Python, Recipe};
 use super::status::{Built, EnvironmentStatus, LINES, Phase};
 use super::{Environments, Wishes, read_list};
 use crate::clock;
@@ -30,7 +30,7 @@ enum Round {
 }
 
 /// Ends a build that nobody waits for any more.
-struct CancelOnDrop(Arc<Cancel>);
+pub(super) struct CancelOnDrop(pub(super) Arc<Cancel>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
@@ -133,7 +133,7 @@ impl Environments {
         let program = self.inner.settings.python.clone();
         let asked = tokio::task::spawn_blocking(move || Python::ask(&program)).await;
         let python = asked.map_err(|error| Failure::new(format!("Python could not be asked: {error}."), ""))??;
-        let recipe = Recipe { requirements: read_list(&row), python, edition: row.edition };
+        let recipe = Recipe { requirements: read_list(&row), python, edition: row.edition, kind: Kind::Base };
         Ok((row, recipe))
     }
 

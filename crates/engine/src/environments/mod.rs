@@ -1,20 +1,26 @@
-//! The base environment of instances: JupyterLab and the packages of a list, built once on this machine.
+//! Python environments, built once on this machine for each list of packages: the base of instances, which is JupyterLab and
+//! what is beside it, and those that people name for jobs and notebooks ([`library`]).
 //!
-//! It is a virtual environment that everybody reads and nobody writes; each instance has a layer of its own on top. Its name
+//! The base is a virtual environment that everybody reads and nobody writes; each instance has a layer of its own on top. Its name
 //! is the hash of what it is made of ([`recipe`]). A changed list is built beside the old one, which stays in use until the new
 //! one is complete. [`keeper`] decides when, [`build`] does it on a thread of its own.
 
 mod build;
+pub mod editor;
 mod failure;
+mod freeze;
 mod guard;
+mod in_use;
 mod keeper;
+mod kernels;
+mod library;
 mod pip;
 mod process;
 mod recipe;
-mod requirements;
 mod seal;
 mod shelf;
 mod status;
+mod worker;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,11 +32,14 @@ use atelier_domain::history::Event;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+pub use atelier_domain::environment::{MAX_LINE, MAX_LINES, Requirements};
+use build::FOR_PIP;
 pub use build::News;
 pub use failure::Failure;
+pub use freeze::{Frozen, frozen};
+pub use library::{BuildFailure, BuildState, Library};
 pub use process::Cancel;
-pub use recipe::Python;
-pub use requirements::{MAX_LINE, MAX_LINES, Requirements};
+pub use recipe::{Kind, Python};
 pub use status::{Built, EnvironmentStatus, Phase};
 
 use crate::store::{self, Author, BaseEnvironment, Store, WriteTx};
@@ -41,6 +50,8 @@ use shelf::Shelf;
 pub struct Settings {
     /// Where environments are.
     pub folder: PathBuf,
+    /// Where JupyterLab finds what notebooks can run with, by this server alone.
+    pub kernels: PathBuf,
     /// Whether other servers may use the same folder; then nothing is removed from it.
     pub is_shared: bool,
     /// The Python that they stand on.
@@ -64,6 +75,7 @@ impl Settings {
         let minutes = |count: u64| Duration::from_secs(60 * count);
         Self {
             folder: data.join("environments"),
+            kernels: data.join("environments").join("kernels"),
             is_shared: false,
             python: "/usr/bin/python3".into(),
             builds: true,
@@ -109,6 +121,7 @@ struct Inner {
     wanted: Mutex<String>,
     wishes: watch::Sender<Wishes>,
     keeper: Mutex<Option<JoinHandle<()>>>,
+    library: Library,
 }
 
 /// What the keeper is told.
@@ -126,6 +139,7 @@ impl Environments {
         let status = if settings.builds { EnvironmentStatus::Waiting } else { EnvironmentStatus::Off };
         let inner = Inner {
             shelf: Shelf::new(&settings.folder),
+            library: Library::new(Arc::clone(&store), settings.clone()),
             settings,
             store,
             status: watch::Sender::new(status),
@@ -137,8 +151,14 @@ impl Environments {
         Self { inner: Arc::new(inner) }
     }
 
+    /// Those that people name.
+    pub fn library(&self) -> &Library {
+        &self.inner.library
+    }
+
     /// Begins to build what is missing, in the background.
     pub fn start(&self) {
+        self.inner.library.start();
         let mut keeper = self.inner.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         if keeper.is_none() {
             *keeper = Some(tokio::spawn(keeper::keep(self.clone())));
@@ -147,6 +167,7 @@ impl Environments {
 
     /// Ends what is being built; the next start builds it again.
     pub async fn stop(&self) {
+        self.inner.library.stop().await;
         let keeper = self.inner.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(keeper) = keeper {
             self.inner.wishes.send_modify(|wishes| wishes.stops = true);
@@ -292,7 +313,8 @@ pub fn build_now(
     hear: &mut dyn FnMut(News<'_>),
 ) -> Result<Built, Failure> {
     let python = Python::ask(&settings.python)?;
-    let recipe = recipe::Recipe { requirements: read_list(wanted), python, edition: wanted.edition };
+    let requirements = read_list(wanted);
+    let recipe = recipe::Recipe { requirements, python, edition: wanted.edition, kind: Kind::Base };
     if let Some(built) = Shelf::new(&settings.folder).look(&recipe.hash()) {
         return Ok(built);
     }

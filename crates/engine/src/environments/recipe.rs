@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use atelier_domain::environment::{EnvironmentHash, Requirements};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
-use super::requirements::Requirements;
 
 /// Counted up when environments are to be built differently, so that those of before are not taken for them.
 const VERSION: u32 = 1;
@@ -69,16 +69,38 @@ pub(super) struct Recipe {
     pub python: Python,
     /// Counted up by who wants the same list anew.
     pub edition: u32,
+    /// For what.
+    pub kind: Kind,
+}
+
+/// What an environment is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Instances stand on it.
+    #[default]
+    Base,
+    /// Jobs and notebooks name it. It gets what a notebook needs of it beside its list, and is nobody's base.
+    Named,
 }
 
 impl Recipe {
+    /// The name of the folder, as a number.
+    pub fn short(&self) -> EnvironmentHash {
+        EnvironmentHash::parse(&self.hash()).unwrap_or(EnvironmentHash([0; 10]))
+    }
+
     /// The name of the folder. Short, since it is in the first line of every script in it, and that line may not be long.
     pub fn hash(&self) -> String {
         let mut lines: Vec<&str> = self.requirements.lines().collect();
         lines.sort_unstable();
         let Python { program, name, platform, .. } = &self.python;
+        let kind = match self.kind {
+            Kind::Base => "",
+            Kind::Named => "named\n",
+        };
         let text = format!(
-            "{VERSION}\n{}\n{name} {} {platform}\n{}\n{}\n",
+            "{VERSION}\n{kind}{}\n{name} {} {platform}\n{}\n{}\n",
             self.edition,
             self.python.series(),
             program.display(),
@@ -100,7 +122,7 @@ mod tests {
             version: "3.11.2".into(),
             platform: "linux-x86_64".into(),
         };
-        Recipe { requirements: Requirements::parse(list).expect("a list"), python, edition: 0 }
+        Recipe { requirements: Requirements::parse(list).expect("a list"), python, edition: 0, kind: Kind::Base }
     }
 
     #[test]
@@ -120,6 +142,7 @@ mod tests {
             recipe("numpy").hash(),
             recipe("numpy\npandas>=3").hash(),
             change(|it| it.edition = 1),
+            change(|it| it.kind = Kind::Named),
             change(|it| it.python.version = "3.12.2".into()),
             change(|it| it.python.name = "pypy".into()),
             change(|it| it.python.platform = "linux-aarch64".into()),
@@ -127,7 +150,7 @@ mod tests {
         ];
         others.sort();
         others.dedup();
-        assert_eq!(others.len(), 8);
+        assert_eq!(others.len(), 9);
     }
 
     #[test]

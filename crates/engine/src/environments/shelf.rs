@@ -11,10 +11,11 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
+use super::recipe::Kind;
 use super::status::Built;
 
 /// Written last. What holds it is complete.
-const MARK: &str = ".complete";
+pub(super) const MARK: &str = ".complete";
 
 /// The folder.
 #[derive(Clone, Debug)]
@@ -99,14 +100,22 @@ impl Shelf {
         let mut gone = Vec::new();
         for hash in self.hashes() {
             let place = self.place(&hash);
-            if keep.contains(&place) {
+            // What people have named goes by other rules.
+            let is_named = || self.look(&hash).is_some_and(|built| built.kind == Kind::Named);
+            if keep.contains(&place) || is_named() {
                 continue;
             }
-            remove(&place)?;
-            let _ = fs::remove_file(self.log(&hash));
+            self.remove(&hash)?;
             gone.push(place);
         }
         Ok(gone)
+    }
+
+    /// Removes one with its log, for who holds the lock.
+    pub fn remove(&self, hash: &str) -> io::Result<()> {
+        remove(&self.place(hash))?;
+        let _ = fs::remove_file(self.log(hash));
+        Ok(())
     }
 
     /// Says that an environment is complete. All of it is on the disk before the mark is.
@@ -186,7 +195,17 @@ mod tests {
             platform: "linux".into(),
         };
         let packages = vec![("six".into(), "1.17.0".into())];
-        Built { hash, path: place, packages, python, built_in_ms: 1, built_at: Timestamp(2), size: 3 }
+        Built {
+            hash,
+            path: place,
+            packages,
+            python,
+            built_in_ms: 1,
+            built_at: Timestamp(2),
+            size: 3,
+            kind: Kind::Base,
+            has_kernel: false,
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use atelier_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
-use super::recipe::Python;
+use super::recipe::{Kind, Python};
 
 /// How many of the last lines are shown.
 pub(super) const LINES: usize = 20;
@@ -31,6 +31,12 @@ pub struct Built {
     pub built_at: Timestamp,
     /// What it takes of the disk, in bytes.
     pub size: u64,
+    /// For what it was built.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Whether notebooks can run with it.
+    #[serde(default)]
+    pub has_kernel: bool,
 }
 
 impl Built {

@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use atelier_domain::Timestamp;
+use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::{InstanceId, JobId, NodeId};
 use atelier_domain::world::Part;
-use atelier_protocol::{Activity, AppsStatus, Facts, PartSample, Sample};
+use atelier_protocol::{Activity, AppsStatus, Facts, PartSample, Sample, Signal};
 
 use crate::clock;
 
@@ -66,6 +67,31 @@ struct Inner {
     jobs: HashMap<JobId, VecDeque<(Timestamp, PartSample)>>,
     /// Instances whose applications somebody has used since their agents last said what goes on there.
     used: HashSet<InstanceId>,
+    /// The same of those in whose editors somebody has typed.
+    typed: HashSet<InstanceId>,
+    /// Who is in by SSH, and what went through since then.
+    ssh: HashMap<InstanceId, Ssh>,
+    /// Who used an instance last, by kind of activity, where that was not its owner.
+    visitors: HashMap<(InstanceId, Source), String>,
+}
+
+/// See [`Inner::ssh`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Ssh {
+    open: u64,
+    received: u64,
+    sent: u64,
+}
+
+impl Inner {
+    fn note_visitor(&mut self, instance: InstanceId, source: Source, visitor: Option<&str>) {
+        let key = (instance, source);
+        match visitor {
+            Some(name) if self.visitors.get(&key).is_some_and(|known| known == name) => {}
+            Some(name) => drop(self.visitors.insert(key, name.to_owned())),
+            None => drop(self.visitors.remove(&key)),
+        }
+    }
 }
 
 /// The board.
@@ -136,14 +162,81 @@ impl Board {
         self.lock().agents.get(&node).map(|entry| entry.activities)
     }
 
-    /// Somebody has done something in an application of an instance, other than look.
-    pub fn app_used(&self, instance: InstanceId) {
-        self.lock().used.insert(instance);
+    /// Somebody has done something in an application of an instance, other than look: its owner, or a visitor of that name.
+    pub fn app_used(&self, instance: InstanceId, visitor: Option<&str>) {
+        let mut inner = self.lock();
+        inner.used.insert(instance);
+        inner.note_visitor(instance, Source::App, visitor);
+    }
+
+    /// Somebody has typed into a terminal; that it was typed is seen by the agent.
+    pub fn terminal_used(&self, instance: InstanceId, visitor: Option<&str>) {
+        self.lock().note_visitor(instance, Source::Terminal, visitor);
+    }
+
+    /// Who did it last, where that was not the owner.
+    pub fn visitor(&self, instance: InstanceId, source: Source) -> Option<String> {
+        self.lock().visitors.get(&(instance, source)).cloned()
+    }
+
+    /// Somebody has typed in an editor of an instance.
+    pub fn editor_used(&self, instance: InstanceId) {
+        self.lock().typed.insert(instance);
     }
 
     /// Whether somebody has, since this was last asked.
+    pub(super) fn take_typing(&self, instance: InstanceId) -> bool {
+        self.lock().typed.remove(&instance)
+    }
+
+    /// Whether somebody has used applications, since this was last asked.
     pub(super) fn take_app_traffic(&self, instance: InstanceId) -> bool {
         self.lock().used.remove(&instance)
+    }
+
+    /// Somebody has come in by SSH.
+    pub fn ssh_came(&self, instance: InstanceId) {
+        self.lock().ssh.entry(instance).or_default().open += 1;
+    }
+
+    /// And has gone.
+    pub fn ssh_left(&self, instance: InstanceId) {
+        let mut inner = self.lock();
+        if let Some(ssh) = inner.ssh.get_mut(&instance) {
+            ssh.open = ssh.open.saturating_sub(1);
+        }
+    }
+
+    /// So many bytes came in and went out by SSH.
+    pub fn ssh_used(&self, instance: InstanceId, received: u64, sent: u64) {
+        let mut inner = self.lock();
+        let ssh = inner.ssh.entry(instance).or_default();
+        (ssh.received, ssh.sent) = (ssh.received + received, ssh.sent + sent);
+    }
+
+    /// How many people are in by SSH.
+    pub fn ssh_open(&self, instance: InstanceId) -> u64 {
+        self.lock().ssh.get(&instance).map_or(0, |ssh| ssh.open)
+    }
+
+    /// What went through SSH since this was last asked, as a kind of activity; nothing if nobody is or was in.
+    pub(super) fn take_ssh_traffic(&self, instance: InstanceId) -> Option<Signal> {
+        let mut inner = self.lock();
+        let ssh = inner.ssh.get_mut(&instance)?;
+        let Ssh { open, received, sent } = *ssh;
+        let connections = atelier_domain::text::counted(open, "connection", "connections");
+        (ssh.received, ssh.sent) = (0, 0);
+        if open == 0 {
+            inner.ssh.remove(&instance);
+        }
+        let is_active = received + sent > 0;
+        let amount = atelier_domain::ssh::amount;
+        let detail = if is_active {
+            format!("{connections}: {} came in, {} went out", amount(received), amount(sent))
+        } else {
+            format!("{connections}, quiet")
+        };
+        Some(Signal { source: Source::Ssh, is_active, detail: detail.into() })
     }
 
     /// How the applications on a node do, and since when that is known.

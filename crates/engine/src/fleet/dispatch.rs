@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use atelier_domain::compute::JobId;
 use atelier_domain::world::Effect;
-use atelier_protocol::{Peer, Person, Start, Task, ToAgent};
+use atelier_protocol::{JobEnvironment, Peer, Person, Start, Task, ToAgent};
 use tokio::sync::mpsc;
 
-use super::{Fleet, instances, lock};
+use super::{Fleet, instances, lock, transfer};
 use crate::drivers;
 use crate::run::Phase;
 use crate::store::LocalUser;
@@ -78,7 +78,7 @@ async fn read_tasks(fleet: &Fleet, effects: &[Effect], tasks: &mut Tasks) {
 }
 
 /// Asks the store until it answers; gives up only with the engine itself.
-async fn patiently<T, F: Future<Output = crate::store::Result<T>>>(
+pub(super) async fn patiently<T, F: Future<Output = crate::store::Result<T>>>(
     fleet: &Fleet,
     what: &str,
     ask: impl Fn() -> F,
@@ -116,7 +116,11 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
         Effect::EndJob { part, grace, is_preempted } => {
             fleet.say(part.node, ToAgent::End { part, grace, is_preempted });
         }
-        Effect::StartJob { part, rank, nodes, owner, shape, timeout, grace, array, .. } => {
+        Effect::BuildEnvironment { hash } => match fleet.inner.environments.get() {
+            Some(environments) => environments.library().need(hash),
+            None => no_environments(fleet, hash),
+        },
+        Effect::StartJob { part, rank, nodes, owner, shape, timeout, grace, array, environment, .. } => {
             let Some(task) = tasks.known.get(&array.map_or(part.job, |place| place.first)).cloned() else {
                 let detail = "what it runs is not in the database".into();
                 refuse(fleet, part, detail);
@@ -125,7 +129,18 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
             let Some(person) = person(fleet, owner).await else { return };
             let peers = nodes.iter().map(|node| Peer { node: *node, host: host_of(fleet, *node) }).collect();
             let array = array.map(|place| (place.first, place.index, place.count));
-            let start = Start { part, rank, peers, shape, timeout, grace, array, person, task };
+            let environment = match environment {
+                None => None,
+                Some((hash, name)) => match fleet.environment(hash) {
+                    Some(path) => Some(JobEnvironment { path, name }),
+                    None => {
+                        let detail = format!("its environment {name} is not on this machine any more; submit it again");
+                        return refuse(fleet, part, detail.into());
+                    }
+                },
+            };
+            let start = Start { part, rank, peers, shape, timeout, grace, array, person, task, environment };
+            fleet.introduce(part.node, &start.person).await;
             fleet.logs().begin(part.into());
             fleet.say(part.node, ToAgent::Start(Box::new(start)));
         }
@@ -138,6 +153,9 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
         Effect::RunScript { instance, node, generation, scripts, is_trusted, .. } => {
             instances::run_scripts(fleet, instance, node, generation, &scripts, is_trusted);
         }
+        Effect::Transfer { instance, generation, from, to } => {
+            tokio::spawn(transfer::run(fleet.clone(), instance, generation, from, to));
+        }
         Effect::Resize { instance, generation, .. } => instances::resize(fleet, instance, generation),
     }
 }
@@ -145,6 +163,14 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
 fn no_driver(site: &atelier_domain::compute::size::SiteName) {
     metrics::counter!("atelier_engine_effects_without_driver_total").increment(1);
     tracing::warn!(%site, "no driver makes nodes there; it is told again after the next start");
+}
+
+fn no_environments(fleet: &Fleet, hash: atelier_domain::environment::EnvironmentHash) {
+    let Some(engine) = fleet.engine().cloned() else { return };
+    let failure = Some("This server builds no environments.".into());
+    tokio::spawn(async move {
+        let _ = engine.report_all(&[atelier_domain::world::Report::Environment { hash, failure }]).await;
+    });
 }
 
 fn refuse(fleet: &Fleet, part: atelier_domain::world::Part, detail: atelier_domain::text::Text) {
@@ -162,7 +188,7 @@ fn host_of(fleet: &Fleet, node: atelier_domain::compute::NodeId) -> String {
 }
 
 /// As whom somebody runs.
-async fn person(fleet: &Fleet, id: atelier_domain::UserId) -> Option<Person> {
+pub(super) async fn person(fleet: &Fleet, id: atelier_domain::UserId) -> Option<Person> {
     let LocalUser { uid, handle } = local_user(fleet, &id).await?;
     let uid = fleet.inner.has_own_users.then_some(uid);
     Some(Person { id, handle, uid })

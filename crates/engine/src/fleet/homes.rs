@@ -6,7 +6,7 @@ use std::time::Duration;
 use atelier_domain::compute::InstanceId;
 use atelier_domain::time::Span;
 
-use super::Fleet;
+use super::{Fleet, custom_apps};
 use crate::clock;
 
 /// How often is looked.
@@ -21,6 +21,9 @@ pub(super) async fn run(fleet: Fleet) {
             // What the engine does not know is gone; while it does not answer nothing is.
             && let Ok(known) = engine.ask(|world| world.instances().map(|one| one.id).collect::<Vec<_>>()).await
         {
+            if let Err(error) = custom_apps::forget_gone(&fleet, &known).await {
+                tracing::warn!(%error, "the applications of deleted instances could not be forgotten");
+            }
             let folders = fleet.folders().clone();
             let swept = tokio::task::spawn_blocking(move || {
                 put_aside(&folders.instances(), &folders.trash(), &known);

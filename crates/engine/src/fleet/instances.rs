@@ -9,10 +9,14 @@ use atelier_domain::world::Report;
 use atelier_protocol::{App, Person, RunScripts, Script, SetUp, ToAgent};
 
 use super::Fleet;
+use super::dispatch::patiently;
+use crate::environments::editor::{self, Editors};
 use crate::environments::{EnvironmentStatus, Environments};
 
 /// The name of JupyterLab in addresses.
 pub const JUPYTER: &str = "jupyter";
+/// The name of VS Code in addresses.
+pub const VSCODE: &str = "vscode";
 /// The name of the terminal in addresses.
 pub const TERMINAL: &str = "terminal";
 
@@ -32,6 +36,17 @@ impl Fleet {
     pub fn stand_on(&self, environments: Environments) {
         // Set once, at the start of the server.
         let _ = self.inner.environments.set(environments);
+    }
+
+    /// Says where VS Code comes from.
+    pub fn edit_with(&self, editors: Editors) {
+        // Set once, at the start of the server.
+        let _ = self.inner.editors.set(editors);
+    }
+
+    /// Where a named environment is, if it is complete.
+    pub(super) fn environment(&self, hash: atelier_domain::environment::EnvironmentHash) -> Option<PathBuf> {
+        self.inner.environments.get()?.library().path(hash)
     }
 
     /// The environment, once it is known whether there is one. While the first is being built a start waits for it.
@@ -57,7 +72,15 @@ pub(super) async fn set_up(fleet: Fleet, person: Person, wanted: Wanted) {
     let workspaces = fleet.store().workspaces().await.unwrap_or_default();
     let workspace =
         workspaces.into_iter().find(|one| one.id == wanted.workspace).map(|one| one.slug).unwrap_or_default();
-    let apps = base.iter().map(|_| jupyter()).collect();
+    let Some(custom) =
+        patiently(&fleet, "the applications of an instance", || fleet.custom_apps(wanted.instance)).await
+    else {
+        return;
+    };
+    let editor = fleet.inner.editors.get().and_then(Editors::current);
+    let programs: Vec<PathBuf> = editor.iter().map(|editor| editor.path.clone()).collect();
+    let vscode = editor.and_then(|editor| editor::programs(&editor.path)).map(vscode);
+    let apps = base.iter().map(|_| jupyter()).chain(vscode).chain(custom.apps).collect();
     let environment = [
         ("CI_NAME", wanted.name.as_str()),
         ("CI_WORKSPACE", workspace.as_str()),
@@ -65,7 +88,10 @@ pub(super) async fn set_up(fleet: Fleet, person: Person, wanted: Wanted) {
         ("ATELIER_INSTANCE", wanted.name.as_str()),
         ("ATELIER_WORKSPACE", workspace.as_str()),
     ];
-    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    // What says where its token counts, if it gets one.
+    let url = if fleet.introduce(wanted.node, &person).await { fleet.identity_url(wanted.node) } else { None };
+    let environment = environment.chain(url.map(|url| ("ATELIER_URL".to_owned(), url))).collect();
     let message = SetUp {
         instance: wanted.instance,
         generation: wanted.generation,
@@ -74,10 +100,13 @@ pub(super) async fn set_up(fleet: Fleet, person: Person, wanted: Wanted) {
         person,
         folder: fleet.folders().instance(wanted.instance),
         base,
+        kernels: fleet.inner.environments.get().map(|it| it.settings().kernels.clone()).filter(|path| path.is_dir()),
         layer: wanted.layer,
         apps,
         environment,
         has_scripts: wanted.has_scripts,
+        apps_revision: custom.revision,
+        programs,
     };
     fleet.say(wanted.node, ToAgent::SetUp(Box::new(message)));
 }
@@ -105,6 +134,34 @@ fn jupyter() -> App {
         argv: argv.into_iter().map(str::to_owned).collect(),
         health: "/api".to_owned(),
         has_kernels: true,
+        ..App::default()
+    }
+}
+
+/// VS Code, started when somebody opens it: most instances that could have it never do. Only its agent reaches the socket, so it asks
+/// for no password. What somebody sets and installs in it is in their home.
+fn vscode((node, entry): (PathBuf, PathBuf)) -> App {
+    let words = [
+        "--socket={socket}",
+        "--socket-mode=600",
+        "--auth=none",
+        "--disable-telemetry",
+        "--disable-update-check",
+        "--disable-workspace-trust",
+        "--disable-getting-started-override",
+        "--user-data-dir={home}/.local/share/code-server",
+        "--extensions-dir={home}/.local/share/code-server/extensions",
+        "{home}",
+    ];
+    let programs = [node, entry].map(|path| path.display().to_string());
+    App {
+        name: VSCODE.to_owned(),
+        label: "VS Code".to_owned(),
+        argv: programs.into_iter().chain(words.map(str::to_owned)).collect(),
+        health: "/healthz".to_owned(),
+        is_on_demand: true,
+        reserves_much: true,
+        ..App::default()
     }
 }
 

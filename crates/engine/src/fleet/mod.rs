@@ -6,10 +6,12 @@
 mod blobs;
 mod board;
 mod collect;
+mod custom_apps;
 mod dispatch;
 mod folders;
 mod hello;
 mod homes;
+mod identity;
 mod instances;
 mod logs;
 mod rights;
@@ -19,16 +21,19 @@ mod session;
 mod silence;
 mod streams;
 mod test_time;
+mod transfer;
 
 pub use blobs::Blobs;
 pub use board::{AgentView, Board};
 pub use collect::{CollectError, Collected, Collector, UPLOADS_KEPT};
 pub use folders::Folders;
 pub use homes::KEPT as HOMES_KEPT;
-pub use instances::{JUPYTER, TERMINAL};
+pub use identity::{Signer, held};
+pub use instances::{JUPYTER, TERMINAL, VSCODE};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
 pub use streams::NoStream;
+pub use transfer::secrets_in;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,6 +76,8 @@ struct Inner {
     lost_queue: Mutex<Option<mpsc::UnboundedReceiver<NodeId>>>,
     streams: streams::Streams,
     environments: OnceLock<crate::environments::Environments>,
+    editors: OnceLock<crate::environments::editor::Editors>,
+    signer: OnceLock<Signer>,
     /// Whether people get users of their own on the machine.
     has_own_users: bool,
 }
@@ -81,6 +88,10 @@ struct Connection {
     /// Up to which event its words are durable.
     heard: Arc<AtomicU64>,
     messages: mpsc::UnboundedSender<ToAgent>,
+    /// The version of the protocol that it speaks.
+    protocol: u32,
+    /// Whose tokens it has been told; nothing if it takes none.
+    knows: Option<identity::Knows>,
 }
 
 impl std::fmt::Debug for Fleet {
@@ -113,6 +124,8 @@ impl Fleet {
             lost_queue: Mutex::new(Some(lost_queue)),
             streams: streams::Streams::default(),
             environments: OnceLock::new(),
+            editors: OnceLock::new(),
+            signer: OnceLock::new(),
             has_own_users,
         };
         Self { inner: Arc::new(inner) }
@@ -133,6 +146,11 @@ impl Fleet {
         &self.inner.blobs
     }
 
+    /// Whether people have users of their own on this machine.
+    pub fn has_own_users(&self) -> bool {
+        self.inner.has_own_users
+    }
+
     /// Where files are.
     pub fn folders(&self) -> &Folders {
         &self.inner.folders
@@ -145,8 +163,11 @@ impl Fleet {
 
     /// Begins its work: from now on effects are carried out and agents are let in.
     pub fn attach(&self, engine: EngineHandle, drivers: Vec<Arc<dyn Driver>>) {
-        if self.inner.engine.set(engine).is_err() {
+        if self.inner.engine.set(engine.clone()).is_err() {
             return;
+        }
+        if let Some(environments) = self.inner.environments.get() {
+            environments.library().report_to(engine);
         }
         for driver in drivers {
             lock(&self.inner.drivers).insert(driver.site().clone(), Arc::clone(&driver));

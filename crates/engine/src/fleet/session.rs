@@ -83,7 +83,9 @@ impl Fleet {
             let mut connections = self.connections();
             // The same agent again: it goes on where it was heard last.
             let heard = connections.remove(&node).map_or_else(Arc::default, |before| before.heard);
-            connections.insert(node, Connection { number, heard: Arc::clone(&heard), messages: messages.clone() });
+            let (messages, protocol) = (messages.clone(), hello.protocol);
+            let knows = hello.facts.takes_tokens.then(Arc::default);
+            connections.insert(node, Connection { number, heard: Arc::clone(&heard), messages, protocol, knows });
             heard
         };
         tracing::info!(%node, version = hello.facts.version, "an agent has called");
@@ -162,10 +164,12 @@ impl Session<'_> {
             return "the agent went away";
         }
         self.end_strays(&hello.parts).await;
+        self.fleet.introduce_all(self.node).await;
         let up = [Report::NodeUp(self.node)];
         if engine.report_all(&up).await.is_err() {
             return "the engine has ended";
         }
+        self.fleet.tell_apps_on(self.node).await;
         let mut told = FuturesOrdered::new();
         let mut pings = tokio::time::interval(PING);
         let mut confirm = tokio::time::interval(KEPT_EVERY);
@@ -212,6 +216,7 @@ impl Session<'_> {
                             }
                             Ok(ToServer::Apps(status)) => self.fleet.board().apps(self.node, *status),
                             Ok(ToServer::Activity(activity)) => self.activity(&engine, *activity).await,
+                            Ok(ToServer::Identify { person }) => self.fleet.identify(self.node, person).await,
                             Ok(ToServer::Unreachable { ticket, why }) => {
                                 self.fleet.stream_failed(self.node, &ticket, &why);
                             }
@@ -320,7 +325,7 @@ impl Session<'_> {
     }
 
     /// What goes on in an instance: for pages, and for the engine, which counts silence.
-    async fn activity(&self, engine: &crate::run::EngineHandle, activity: Activity) {
+    async fn activity(&self, engine: &crate::run::EngineHandle, mut activity: Activity) {
         let instance = activity.instance;
         let node = self.node;
         // An agent speaks for the instance on its own node alone.
@@ -328,10 +333,16 @@ impl Session<'_> {
         if !matches!(is_own, Ok(true)) {
             return;
         }
+        // What goes through the server, an agent does not see; and it speaks of nothing else.
+        activity.signals.retain(|signal| signal.source != atelier_domain::compute::idle::Source::Ssh);
+        activity.signals.extend(self.fleet.board().take_ssh_traffic(instance));
         let mut active: Vec<_> =
             activity.signals.iter().filter(|signal| signal.is_active).map(|signal| signal.source).collect();
         if self.fleet.board().take_app_traffic(instance) {
             active.push(atelier_domain::compute::idle::Source::App);
+        }
+        if self.fleet.board().take_typing(instance) {
+            active.push(atelier_domain::compute::idle::Source::Editor);
         }
         let stretch = self.fleet.stretch(Span::millis(activity.stretch_ms));
         let _ = engine.report_all(&[Report::Activity { instance, active, stretch }]).await;

@@ -61,6 +61,11 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
         Order::AcceptScripts { instance: id, .. } => Event::InstanceScriptsAccepted { instance: instance(*id) },
         Order::PostponeStop { instance: id, .. } => Event::InstanceStopPostponed { instance: instance(*id) },
         Order::SkipStop { instance: id } => Event::InstanceStopSkipped { instance: instance(*id) },
+        Order::TransferInstance { instance: id, to_name, .. } => Event::InstanceTransferred {
+            instance: instance(*id),
+            from: world.instance(*id).map(|one| one.owner_name.to_string()).unwrap_or_default(),
+            to: to_name.to_string(),
+        },
         Order::ResizeInstance { instance: id, size } => {
             Event::InstanceResized { instance: instance(*id), size: size.to_string() }
         }
@@ -138,8 +143,17 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
 pub(super) const fn concerned(order: &Order) -> Option<&UserId> {
     match order {
         Order::SetLimit { scope: Scope::Person(person), .. }
+        | Order::TransferInstance { to: person, .. }
         | Order::SetShare { person, .. }
         | Order::SetBudget { of: BudgetOf::Person(person), .. } => Some(person),
+        _ => None,
+    }
+}
+
+/// Who else is told, unless they did it themselves.
+pub(super) fn also_concerned(command: &Command) -> Option<&UserId> {
+    match &command.order {
+        Order::TransferInstance { from, .. } => Some(from).filter(|from| command.user.as_ref() != Some(*from)),
         _ => None,
     }
 }

@@ -88,12 +88,14 @@ pub struct Payload {
     pub tags: Tags,
     /// An [`atelier_protocol::Task`] as JSON.
     pub body: String,
+    /// The folder of Files in which its outputs are wanted; empty for none.
+    pub keep_in: String,
 }
 
 impl Payload {
     /// For a task.
     pub fn of(name: impl Into<String>, tags: Tags, task: &atelier_protocol::Task) -> Self {
-        Self { name: name.into(), tags, body: atelier_protocol::encode(task) }
+        Self { name: name.into(), tags, body: atelier_protocol::encode(task), keep_in: String::new() }
     }
 }
 

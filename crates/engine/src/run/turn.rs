@@ -335,6 +335,11 @@ impl Loop {
                 None => event,
             };
             tx.record(&mail.workspace, &mail.author, subject.as_ref(), &event).await?;
+            if let Some(also) = mail.command().and_then(event::also_concerned)
+                && let Some(person) = tx.person(also).await?
+            {
+                tx.record(&mail.workspace, &mail.author, Some(&person.subject()), &event).await?;
+            }
         }
         let revision = tx.revision();
         let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());

@@ -159,6 +159,13 @@ impl Store {
         Ok(self.people_by_id(std::slice::from_ref(id)).await?.pop())
     }
 
+    /// One person, and how often all of their sessions have been ended.
+    pub async fn person_and_epoch(&self, id: &UserId) -> Result<Option<(Person, i64)>> {
+        let sql = format!("select {COLUMNS}, u.session_epoch from users u where u.id = $1");
+        let row = self.reader.row(sqlx::query(&sql).bind(id.as_str())).await?;
+        Ok(row.map(|row| (person(&row), row.get(COLUMN_COUNT))))
+    }
+
     /// Several people, in the order of the ids; unknown ids are left out.
     pub async fn people_by_id(&self, ids: &[UserId]) -> Result<Vec<Person>> {
         if ids.is_empty() {

@@ -183,6 +183,7 @@ pub fn submit(cluster: ClusterId) -> Order {
         retry: None,
         tier: Default::default(),
         after: Vec::new(),
+        environment: None,
     })
 }
 

@@ -170,6 +170,7 @@ impl Site {
             retry: None,
             tier: Default::default(),
             after: Vec::new(),
+            environment: None,
         }
     }
 

@@ -50,6 +50,7 @@ enum Event {
     SetUp(InstanceId, u64),
     ScriptDone(InstanceId, u64),
     Resized(InstanceId, u64),
+    Transferred(InstanceId, u64),
 }
 
 #[derive(Debug, Default)]
@@ -161,6 +162,9 @@ impl Agents {
                     say(Report::ScriptDone { instance, generation, creation_done: true, failure: None });
                 }
                 Event::Resized(instance, generation) => say(Report::Resized { instance, generation, failure: None }),
+                Event::Transferred(instance, generation) => {
+                    say(Report::Transferred { instance, generation, failure: None });
+                }
             }
         }
     }
@@ -225,10 +229,14 @@ impl Agents {
                 Effect::RunScript { instance, generation, .. } => {
                     self.at(now.plus(SETTING_UP), Event::ScriptDone(*instance, *generation));
                 }
+                Effect::Transfer { instance, generation, .. } => {
+                    self.at(now.plus(SETTING_UP), Event::Transferred(*instance, *generation));
+                }
                 Effect::Resize { instance, generation, .. } => {
                     self.at(now.plus(SETTING_UP), Event::Resized(*instance, *generation));
                 }
-                Effect::Undrain { .. } | Effect::TerminateUnknown { .. } => {}
+                // Nobody knows how long a build takes; what waits for one has no start that could be said.
+                Effect::Undrain { .. } | Effect::TerminateUnknown { .. } | Effect::BuildEnvironment { .. } => {}
             }
         }
     }

@@ -376,7 +376,9 @@ impl<'scenario> Machines<'scenario> {
                 | Effect::TerminateUnknown { .. }
                 | Effect::SetUp { .. }
                 | Effect::RunScript { .. }
-                | Effect::Resize { .. } => {}
+                | Effect::Transfer { .. }
+                | Effect::Resize { .. }
+                | Effect::BuildEnvironment { .. } => {}
             }
         }
     }

@@ -6,7 +6,7 @@
 mod desk;
 mod door;
 mod lab;
-mod nginx;
+pub mod nginx;
 mod page;
 mod proxy;
 mod sockets;

@@ -37,19 +37,19 @@ const LOG_MEGABYTES: usize = 500;
 const IDLE: Duration = Duration::from_secs(4);
 
 /// A client of the API with one connection.
-struct Api {
+pub(super) struct Api {
     connection: Connection,
     port: u16,
     token: String,
 }
 
 impl Api {
-    fn open(port: u16, token: &str) -> Result<Self> {
+    pub(super) fn open(port: u16, token: &str) -> Result<Self> {
         let connection = Connection::open(port).map_err(|error| Failure::new(format!("connecting failed: {error}")))?;
         Ok(Self { connection, port, token: format!("Bearer {token}") })
     }
 
-    fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<Value> {
+    pub(super) fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<Value> {
         let headers = [("authorization", self.token.as_str()), ("content-type", "application/json")];
         let request = http::request(method, &format!("/api/v1{path}"), self.port, &headers, body);
         let answer = self.connection.send(&request);
@@ -64,13 +64,13 @@ impl Api {
         serde_json::from_str(&text).map_err(|error| Failure::new(format!("{method} {path}: {error}: {text}")))
     }
 
-    fn submit(&mut self, job: &Value) -> Result<String> {
+    pub(super) fn submit(&mut self, job: &Value) -> Result<String> {
         let made = self.ask("POST", "/jobs", &job.to_string())?;
         made["id"].as_str().map(str::to_owned).ok_or_else(|| Failure::new(format!("no id in {made}")))
     }
 
     /// Waits until a job is over and gives it.
-    fn wait(&mut self, id: &str) -> Result<Value> {
+    pub(super) fn wait(&mut self, id: &str) -> Result<Value> {
         loop {
             let job = self.ask("GET", &format!("/jobs/{id}?wait=30s"), "")?;
             if matches!(job["state"].as_str(), Some("completed" | "failed" | "canceled")) {
@@ -173,7 +173,7 @@ pub fn measure(
     Ok(())
 }
 
-fn expect_completed(job: &Value) -> Result<()> {
+pub(super) fn expect_completed(job: &Value) -> Result<()> {
     if job["state"] == "completed" { Ok(()) } else { Err(Failure::new(format!("a job was not completed: {job}"))) }
 }
 

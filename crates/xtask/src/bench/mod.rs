@@ -1,10 +1,14 @@
 //! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
-//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node.
+//! the core and the durable loop, `scheduling` turns and large arrays, `jobs`, `instances` and `environments` what runs on a node.
+//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node,
+//! `files` the files of the workspace.
 //!
 //! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
 //! a load from threads of this process, so that both share the processors. Counts and times are bounded.
 
 mod engine;
+mod environments;
+mod files;
 mod first_load;
 mod instances;
 mod jobs;
@@ -16,9 +20,15 @@ mod report;
 mod running;
 mod scheduling;
 mod spent;
+mod ssh;
 mod studio;
 
-use std::{fs, path::PathBuf, thread, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use atelier_testing::http;
 use clap::{Args, Subcommand};
@@ -45,8 +55,14 @@ pub enum Bench {
     Jobs(JobOptions),
     /// Instances on a node of this machine: start, terminal, the way to applications, the list
     Instances(InstanceOptions),
+    /// The way into an instance by SSH, beside OpenSSH's own server
+    Ssh(ServerOptions),
+    /// The files of the workspace: one large file up and down, a folder with many
+    Files(files::FileOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
+    /// Named environments: what a ready one adds to the start of a job
+    Environments(ServerOptions),
     /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
     Scheduling(SchedulingOptions),
 }
@@ -81,6 +97,16 @@ pub struct InstanceOptions {
     /// Measure only these, with commas between them
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<instances::Part>,
+}
+
+#[derive(Debug, Args)]
+pub struct ServerOptions {
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+    /// Measure this binary in place of a fresh build, to compare two versions
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -136,6 +162,15 @@ const HOME: &str = "/w/studio";
 const PEOPLE_PAGE: &str = "/w/studio/admin/people";
 const SIGN_IN_PAGE: &str = "/sign-in";
 
+/// The binary that is to be measured, or a fresh one.
+fn chosen(workspace: &Workspace, named: Option<&Path>) -> Result<PathBuf> {
+    named.map_or_else(|| server::build_with_site(workspace, Profile::Release), |binary| Ok(binary.to_owned()))
+}
+
+fn scratch() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))
+}
+
 pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
     let mut report = Report::default();
     report.note(machine()?);
@@ -159,8 +194,25 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
             bench_instances(workspace, options, &mut report)?;
             options.json
         }
+        Bench::Ssh(options) => {
+            crate::setup::sshd()?;
+            let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
+            ssh::measure(binary, folder.path(), &mut report)?;
+            options.json
+        }
+        Bench::Files(options) => {
+            let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
+            let studio = Studio::new(binary, folder.path())?;
+            files::measure(&studio, folder.path(), options, &mut report)?;
+            options.json
+        }
         Bench::Engine(options) => {
             engine::measure(workspace, options.seconds, !options.no_crashes, &mut report)?;
+            options.json
+        }
+        Bench::Environments(options) => {
+            let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
+            environments::measure(&Studio::new(binary, folder.path())?, &mut report)?;
             options.json
         }
         Bench::Scheduling(options) => {

@@ -56,16 +56,22 @@ impl Studio {
 
     /// Starts the server; also says how long it took to get ready.
     pub fn start(&self) -> Result<(Running, Duration)> {
+        // Nothing is built while something is measured.
+        self.start_with("off", &[])
+    }
+
+    /// The same with environments built or not, and variables for pip.
+    pub fn start_with(&self, environment: &str, variables: &[(String, String)]) -> Result<(Running, Duration)> {
         let port = free_port();
         let mut command = Command::new(&self.binary);
         command.arg("serve").arg(format!("--listen=127.0.0.1:{port}")).arg("--data").arg(self.folder.join("data"));
         command.arg(format!("--admin-email={OWNER}")).arg("--admin-password-file").arg(self.password_file());
-        // Nothing is built while something is measured.
-        command.arg("--environment=off");
+        command.arg(format!("--environment={environment}"));
         // Settings of whoever runs this are not the product's.
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ATELIER_")) {
             command.env_remove(name);
         }
+        command.envs(variables.iter().cloned());
         Running::start(&mut command, port, "/readyz", &self.folder.join("server.log"))
     }
 

@@ -22,14 +22,19 @@ pub struct BrowserTools {
     pub chromium: Option<PathBuf>,
 }
 
+/// Provides OpenSSH's clients and its server, to measure beside.
+pub fn sshd() -> Result<()> {
+    system::ensure(&[system::SSH, system::SSHD])
+}
+
 /// Provides what the native tests call: PostgreSQL's programs, and bubblewrap.
 pub fn for_native_tests() -> Result<()> {
-    system::ensure(&[system::POSTGRES, system::BUBBLEWRAP, system::VENV])
+    system::ensure(&[system::POSTGRES, system::BUBBLEWRAP, system::SSH, system::VENV])
 }
 
 /// Provides everything that `cargo xtask test` calls, besides the compiler.
 pub fn for_tests(workspace: &Workspace) -> Result<BrowserTools> {
-    let mut needs = vec![system::POSTGRES, system::BUBBLEWRAP, system::VENV, system::NODE, system::NPM];
+    let mut needs = vec![system::POSTGRES, system::BUBBLEWRAP, system::SSH, system::VENV, system::NODE, system::NPM];
     if system::is_debian() {
         needs.push(system::CHROMIUM);
     }

@@ -33,6 +33,16 @@ pub const BUBBLEWRAP: Need = Need {
     package: "bubblewrap",
     is_there: || process::find("bwrap").is_some(),
 };
+pub const SSH: Need = Need {
+    what: "the SSH clients of OpenSSH, for the tests of the way in by SSH",
+    package: "openssh-client",
+    is_there: || ["ssh", "scp", "sftp", "ssh-keygen"].iter().all(|program| process::find(program).is_some()),
+};
+pub const SSHD: Need = Need {
+    what: "OpenSSH's server, to compare with",
+    package: "openssh-server",
+    is_there: || Path::new("/usr/sbin/sshd").exists(),
+};
 pub const VENV: Need = Need {
     what: "Python with its part that makes environments, for instances",
     package: "python3-venv",
@@ -53,6 +63,30 @@ pub const CHROMIUM: Need = Need {
     package: "chromium-headless-shell",
     is_there: || chromium::find().is_some(),
 };
+
+/// What code-server is compiled with.
+pub const CODE_SERVER: [Need; 4] = [
+    Need {
+        what: "headers of Kerberos, for VS Code",
+        package: "libkrb5-dev",
+        is_there: || Path::new("/usr/include/gssapi/gssapi.h").exists(),
+    },
+    Need {
+        what: "headers of libsecret, for VS Code",
+        package: "libsecret-1-dev",
+        is_there: || Path::new("/usr/include/libsecret-1/libsecret/secret.h").exists(),
+    },
+    Need {
+        what: "headers of X11, for VS Code",
+        package: "libx11-dev",
+        is_there: || Path::new("/usr/include/X11/Xlib.h").exists(),
+    },
+    Need {
+        what: "headers of xkbfile, for VS Code",
+        package: "libxkbfile-dev",
+        is_there: || Path::new("/usr/include/X11/extensions/XKBrules.h").exists(),
+    },
+];
 
 /// Provides all of `needs`, or fails with what is missing and the command that installs it.
 pub fn ensure(needs: &[Need]) -> Result<()> {

@@ -1,11 +1,12 @@
 //! The applications of an instance, and whether they can be opened.
 
+use atelier_domain::compute::app::{CustomApp, Network, Preset};
 use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::text::counted;
 use atelier_domain::time::Span;
 use atelier_protocol::{AppState, AppStatus, AppsStatus};
 
-use crate::studio::instance::{JUPYTER, TERMINAL};
+use crate::studio::instance::{JUPYTER, TERMINAL, VSCODE};
 
 /// How an application does, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,12 @@ pub struct AppView {
     pub said: String,
     /// What it printed last, when it failed.
     pub last_lines: Vec<String>,
+    /// The page that opens.
+    pub page: String,
+    /// Whether its owner added it.
+    pub is_custom: bool,
+    /// Whether other people of its machine can reach its port, or will be able to.
+    pub is_exposed: bool,
 }
 
 /// What is known of an instance's node right now.
@@ -58,13 +65,16 @@ pub struct Known {
     pub is_connected: bool,
     /// What the agent says of the applications; nothing of an earlier operation counts.
     pub status: Option<AppsStatus>,
+    /// What its owner added.
+    pub custom: Vec<CustomApp>,
+    /// Whether VS Code is installed on this server.
+    pub has_vscode: bool,
 }
 
 /// All applications of an instance in that state.
 pub fn apps(state: InstanceState, known: &Known) -> Vec<AppView> {
-    let others = known.status.iter().flat_map(|status| &status.apps).filter(|app| app.name != JUPYTER);
-    let others: Vec<AppView> = others.map(|app| other(state, app)).collect();
-    [jupyter(state, known), terminal(state, known)].into_iter().chain(others).collect()
+    let custom = known.custom.iter().map(|app| custom(state, known, app));
+    [jupyter(state, known), terminal(state, known)].into_iter().chain(vscode(state, known)).chain(custom).collect()
 }
 
 fn is_up(state: InstanceState) -> bool {
@@ -83,8 +93,7 @@ fn is_coming(state: InstanceState) -> bool {
 }
 
 fn jupyter(state: InstanceState, known: &Known) -> AppView {
-    let status = known.status.as_ref();
-    let app = status.and_then(|status| status.apps.iter().find(|app| app.name == JUPYTER));
+    let (status, app) = (known.status.as_ref(), status_of(known, JUPYTER));
     let (look, said, last_lines) = match (app, status) {
         (Some(app), _) if is_up(state) => described(app),
         (None, Some(_)) if is_up(state) => {
@@ -93,7 +102,50 @@ fn jupyter(state: InstanceState, known: &Known) -> AppView {
         (_, None) if is_up(state) => (AppLook::Starting, "Nothing is known of it yet".to_owned(), Vec::new()),
         _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
     };
-    AppView { name: JUPYTER.into(), label: "JupyterLab".into(), short: "Lab", icon: "notebook", look, said, last_lines }
+    AppView {
+        name: JUPYTER.into(),
+        label: "JupyterLab".into(),
+        short: "Lab",
+        icon: "notebook",
+        look,
+        said,
+        last_lines,
+        page: "/lab".into(),
+        is_custom: false,
+        is_exposed: false,
+    }
+}
+
+fn status_of<'a>(known: &'a Known, name: &str) -> Option<&'a AppStatus> {
+    known.status.as_ref()?.apps.iter().find(|app| app.name == name)
+}
+
+/// VS Code is offered where it is installed, or was when the instance started.
+fn vscode(state: InstanceState, known: &Known) -> Option<AppView> {
+    let app = status_of(known, VSCODE);
+    if app.is_none() && !known.has_vscode {
+        return None;
+    }
+    let (look, said, last_lines) = match app {
+        Some(app) if is_up(state) => described(app),
+        None if is_up(state) && known.status.is_some() => {
+            (AppLook::Off, "Restart the instance to get it".to_owned(), Vec::new())
+        }
+        None if is_up(state) => (AppLook::Starting, "Nothing is known of it yet".to_owned(), Vec::new()),
+        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
+    };
+    Some(AppView {
+        name: VSCODE.into(),
+        label: "VS Code".into(),
+        short: "Code",
+        icon: "code",
+        look,
+        said,
+        last_lines,
+        page: "/".into(),
+        is_custom: false,
+        is_exposed: false,
+    })
 }
 
 /// The terminal needs no process of its own: it opens as soon as the environment is there, also where scripts failed.
@@ -115,13 +167,37 @@ fn terminal(state: InstanceState, known: &Known) -> AppView {
         look,
         said,
         last_lines: Vec::new(),
+        page: "/".into(),
+        is_custom: false,
+        is_exposed: false,
     }
 }
 
-fn other(state: InstanceState, app: &AppStatus) -> AppView {
-    let (look, said, last_lines) =
-        if is_up(state) { described(app) } else { (elsewhere(state), off(state).to_owned(), Vec::new()) };
-    AppView { name: app.name.clone(), label: app.name.clone(), short: "Open", icon: "external", look, said, last_lines }
+fn custom(state: InstanceState, known: &Known, app: &CustomApp) -> AppView {
+    let status = status_of(known, app.name.as_str());
+    let (look, said, last_lines) = match status {
+        Some(status) if is_up(state) => described(status),
+        None if is_up(state) => (AppLook::Starting, "Its agent hears of it in a moment".to_owned(), Vec::new()),
+        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
+    };
+    let is_open = app.draft.port.is_some() && app.draft.network == Network::Open;
+    AppView {
+        name: app.name.to_string(),
+        label: app.label().to_owned(),
+        short: "Open",
+        icon: match app.draft.preset {
+            Preset::Tensorboard => "gauge",
+            Preset::Mlflow => "audit",
+            Preset::Marimo => "notebook",
+            Preset::Own => "bolt",
+        },
+        look,
+        said,
+        last_lines,
+        page: app.draft.page.clone(),
+        is_custom: true,
+        is_exposed: status.map_or(is_open, |status| status.is_exposed),
+    }
 }
 
 const fn elsewhere(state: InstanceState) -> AppLook {
@@ -149,6 +225,7 @@ fn described(app: &AppStatus) -> (AppLook, String, Vec<String>) {
     let since = Span::millis(app.since_ms);
     match app.state {
         AppState::Waiting => (AppLook::Starting, "Waits for the scripts".into(), Vec::new()),
+        AppState::OnDemand => (AppLook::Ready, "Starts when you open it".into(), Vec::new()),
         AppState::Starting => (AppLook::Starting, format!("Starting for {since}"), Vec::new()),
         AppState::Ready => {
             let took = app.took_ms.map(|took| format!("Ready after {}", seconds(took)));
@@ -162,9 +239,7 @@ fn described(app: &AppStatus) -> (AppLook, String, Vec<String>) {
             let said = format!("It ended and starts again soon, for the {} time", ordinal(app.restarts + 1));
             (AppLook::Starting, said, app.last_lines.clone())
         }
-        AppState::Failed => {
-            (AppLook::Failed, "It failed; restart the instance to try again".into(), app.last_lines.clone())
-        }
+        AppState::Failed => (AppLook::Failed, "It failed; restart it to try again".into(), app.last_lines.clone()),
     }
 }
 
@@ -200,10 +275,11 @@ mod tests {
             took_ms: Some(3_240),
             restarts: 0,
             last_lines: vec!["no module named jupyterlab".into()],
+            is_exposed: false,
         };
         let status =
             AppsStatus { instance: InstanceId(1), generation: 1, apps: vec![app], terminals: vec!["1".into()] };
-        Known { is_connected: true, status: Some(status) }
+        Known { is_connected: true, status: Some(status), ..Known::default() }
     }
 
     fn looks(state: InstanceState, known: &Known) -> Vec<(AppLook, String)> {
@@ -239,5 +315,36 @@ mod tests {
 
     fn looks_of_stopped() -> Vec<AppLook> {
         apps(InstanceState::Stopped, &Known::default()).into_iter().map(|app| app.look).collect()
+    }
+
+    #[test]
+    fn added_applications_and_vs_code_are_shown_in_every_state() {
+        let draft = Preset::Tensorboard.draft();
+        let custom = vec![draft.check().expect("a preset")];
+        let mut known = Known { custom, has_vscode: true, ..known(AppState::Ready) };
+        let names = |known: &Known, state| apps(state, known).into_iter().map(|app| app.name).collect::<Vec<_>>();
+        assert_eq!(names(&known, InstanceState::Stopped), [JUPYTER, TERMINAL, VSCODE, "tensorboard"]);
+        let shown = apps(InstanceState::Running, &known);
+        assert_eq!((shown[2].look, shown[2].said.as_str()), (AppLook::Off, "Restart the instance to get it"));
+        assert_eq!((shown[3].look, shown[3].label.as_str()), (AppLook::Starting, "TensorBoard"));
+        assert!(!shown[3].is_exposed);
+        let status = |name: &str, state| AppStatus {
+            name: name.into(),
+            state,
+            since_ms: 0,
+            took_ms: None,
+            restarts: 0,
+            last_lines: Vec::new(),
+            is_exposed: true,
+        };
+        if let Some(told) = &mut known.status {
+            told.apps.extend([status(VSCODE, AppState::OnDemand), status("tensorboard", AppState::Ready)]);
+        }
+        let shown = apps(InstanceState::Running, &known);
+        assert_eq!((shown[2].look, shown[2].said.as_str()), (AppLook::Ready, "Starts when you open it"));
+        // Its agent says that others can reach it.
+        assert!(shown[3].is_exposed);
+        known.has_vscode = false;
+        assert_eq!(names(&known, InstanceState::Stopped).len(), 4, "the running one has it still");
     }
 }

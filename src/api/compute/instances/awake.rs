@@ -125,7 +125,7 @@ const fn label(source: Source) -> &'static str {
     match source {
         Source::Kernel => "Notebook kernels",
         Source::Terminal => "Terminals",
-        Source::Editor => "Editor",
+        Source::Editor => "Typing in VS Code",
         Source::Ssh => "SSH",
         Source::Job => "Jobs",
         Source::App => "Applications",

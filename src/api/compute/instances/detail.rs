@@ -1,7 +1,8 @@
 //! One instance with everything that its pages show.
 
-use atelier_domain::access::Whose;
+use atelier_domain::access::{Action, Rights, Whose};
 use atelier_domain::compute::ScheduleId;
+use atelier_domain::compute::app::CustomApp;
 use atelier_domain::compute::idle::IdleRules;
 use atelier_domain::compute::instance::{Instance, InstanceState, Operation, OperationResult};
 use atelier_domain::compute::notice::StopNotice;
@@ -9,6 +10,7 @@ use atelier_domain::compute::script::Scripts;
 use atelier_domain::compute::size::ComputeName;
 use atelier_domain::compute::start::Bar;
 use atelier_domain::compute::verb::{InstanceVerb, Legality};
+use atelier_domain::sharing::Level;
 use atelier_domain::time::Span;
 use atelier_domain::world::{About, ComputeRef, ScheduleTarget, World};
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
@@ -64,6 +66,10 @@ pub struct InstanceDetail {
     pub operation: String,
     /// Its applications.
     pub apps: Vec<AppView>,
+    /// What its owner added, in full; for its owner.
+    pub own_apps: Vec<CustomApp>,
+    /// What its owner shares of them with the viewer.
+    pub shared: Vec<(String, Level)>,
     /// Why applications cannot be opened at all.
     pub apps_trouble: Option<String>,
     /// How applications are kept apart less well than they could be.
@@ -118,6 +124,16 @@ impl InstanceDetail {
         self.verbs.iter().find(|(known, _)| *known == verb).and_then(|(_, why)| why.clone())
     }
 
+    /// Whether somebody with these rights may open the application: it is theirs, or shared with them.
+    pub fn may_open(&self, rights: &Rights, app: &str) -> bool {
+        rights.check(Action::InstanceConnect, self.whose).is_ok() || self.shared_level(app).is_some()
+    }
+
+    /// What its owner lets the viewer do in an application.
+    pub fn shared_level(&self, app: &str) -> Option<Level> {
+        self.shared.iter().find(|(shared, _)| shared == app).map(|(_, level)| *level)
+    }
+
     /// The application of that name.
     pub fn app(&self, name: &str) -> Option<&AppView> {
         self.apps.iter().find(|app| app.name == name)
@@ -126,7 +142,7 @@ impl InstanceDetail {
 
 /// The instance of that name. Needs `instance.read`.
 pub async fn instance(caller: &Caller, name: &str) -> Result<InstanceDetail, AppError> {
-    let actor = caller.authorise(atelier_domain::access::Action::InstanceRead).await?;
+    let actor = caller.authorise(Action::InstanceRead).await?;
     let nobody = || AppError::not_found("instance");
     let name = ComputeName::parse(name).map_err(|_| nobody())?;
     let (workspace, step) = (actor.workspace.id.clone(), Step::of(caller, since_last_step(caller))?);
@@ -136,10 +152,16 @@ pub async fn instance(caller: &Caller, name: &str) -> Result<InstanceDetail, App
     let when = said::relative(detail.row.operation.0, clock::now(), &actor.person.time_zone);
     detail.operation = format!("{}, {when}", detail.operation);
     detail.whose = whose(&actor.person.id, &detail.row.owner);
-    let right = atelier_domain::access::Action::InstanceOperate;
+    let right = Action::InstanceOperate;
     detail.sees_inside = actor.person.rights().check(right, detail.whose).is_ok();
-    add_what_is_live(caller, &mut detail);
+    let custom = caller.checked(caller.store().apps_of(detail.row.id).await)?;
+    add_what_is_live(caller, &mut detail, custom);
     add_names(caller, &mut detail).await?;
+    if detail.whose == Whose::Others {
+        let shared = crate::studio::sharing::with_me(caller).await?.into_iter();
+        let of_this = shared.filter(|one| one.instance == detail.row.id);
+        detail.shared = of_this.map(|one| (one.app, one.level)).collect();
+    }
     detail.apps_trouble = caller.state.config().apps_trouble();
     detail.apps_caution = caller.state.config().apps_caution();
     Ok(detail)
@@ -170,6 +192,8 @@ fn look(world: &World, workspace: &WorkspaceId, name: &ComputeName, step: Step) 
         start: start(instance, step.wall),
         operation: said_operation(&instance.operation),
         apps: Vec::new(),
+        own_apps: Vec::new(),
+        shared: Vec::new(),
         apps_trouble: None,
         apps_caution: None,
         agent: None,
@@ -258,18 +282,30 @@ fn said_operation(operation: &Operation) -> String {
 }
 
 /// What agents say right now.
-fn add_what_is_live(caller: &Caller, detail: &mut InstanceDetail) {
+fn add_what_is_live(caller: &Caller, detail: &mut InstanceDetail, custom: Vec<CustomApp>) {
     let board = caller.state.fleet().board();
     let agent = detail.row.node.and_then(|node| board.agent(node));
     let status = detail.row.node.and_then(|node| board.node_apps(node)).map(|(_, status)| status);
     let known = Known {
         is_connected: agent.as_ref().is_some_and(|agent| agent.is_connected),
         status: status.filter(|status| status.instance == detail.row.id && status.generation == detail.generation),
+        has_vscode: caller.state.editors().is_installed(),
+        custom,
     };
     detail.apps = apps(detail.row.state, &known);
+    if detail.whose == Whose::Own {
+        // What they run, and with which secrets, is its owner's.
+        detail.own_apps = known.custom;
+    }
     detail.agent = agent.filter(|agent| !agent.facts.version.is_empty()).map(AgentFacts::of);
     let activity = detail.row.node.and_then(|node| board.node_activity(node));
     detail.signals = signals(&detail.watched, activity.as_ref(), clock::now());
+    for signal in &mut detail.signals {
+        if let Some(name) = board.visitor(detail.row.id, signal.source).filter(|_| signal.ago.is_some()) {
+            let between = if signal.detail.is_empty() { "" } else { ", " };
+            signal.detail.push_str(&format!("{between}used by {name}"));
+        }
+    }
     if detail.sees_inside {
         detail.processes = activity.map(|(_, activity)| activity.processes).unwrap_or_default();
     } else {

@@ -2,6 +2,7 @@
 
 #![allow(
     missing_docs,
+    clippy::too_many_arguments,
     reason = "the argument structs of server functions are generated; their fields are the form's fields"
 )]
 
@@ -19,6 +20,8 @@ mod judge;
 mod list;
 #[cfg(feature = "ssr")]
 mod logs;
+#[cfg(feature = "ssr")]
+mod own_apps;
 #[cfg(feature = "ssr")]
 mod plan;
 #[cfg(feature = "ssr")]
@@ -148,4 +151,49 @@ pub async fn accept_scripts(
     revision: String,
 ) -> Result<Done, AppError> {
     changes::accept(&command_id, &instance, &revision).await
+}
+
+/// Adds an application to an instance, or changes it. For the owner alone.
+#[server(prefix = "/fn", endpoint = "put_app")]
+pub async fn put_app(
+    instance: String,
+    #[server(default)] replaces: String,
+    #[server(default)] preset: String,
+    #[server(default)] name: String,
+    #[server(default)] label: String,
+    #[server(default)] command: String,
+    #[server(default)] environment: String,
+    #[server(default)] listens: String,
+    #[server(default)] port: String,
+    #[server(default)] network: String,
+    #[server(default)] health: String,
+    #[server(default)] page: String,
+) -> Result<Done, AppError> {
+    let typed = own_apps::Typed {
+        instance,
+        replaces,
+        preset,
+        name,
+        label,
+        command,
+        environment,
+        listens,
+        port,
+        network,
+        health,
+        page,
+    };
+    own_apps::put(typed).await
+}
+
+/// Takes an application from an instance. For the owner alone.
+#[server(prefix = "/fn", endpoint = "remove_app")]
+pub async fn remove_app(instance: String, app: String) -> Result<Done, AppError> {
+    own_apps::remove(&instance, &app).await
+}
+
+/// Ends an application of a running instance and starts it again. For the owner alone.
+#[server(prefix = "/fn", endpoint = "restart_app")]
+pub async fn restart_app(instance: String, app: String) -> Result<Done, AppError> {
+    own_apps::restart(&instance, &app).await
 }

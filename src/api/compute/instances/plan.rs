@@ -119,7 +119,9 @@ pub fn say(plan: &Plan, state: InstanceState, is_own: bool, now: Timestamp, zone
             None => NextLine::new("calendar").plain("No start is planned"),
         },
         InstanceState::Stopping => NextLine::new("clock").plain("Off in a moment"),
-        InstanceState::Resizing => NextLine::new("clock").plain("Stopped again in a moment"),
+        InstanceState::Resizing | InstanceState::Transferring => {
+            NextLine::new("clock").plain("Stopped again in a moment")
+        }
         InstanceState::Deleting => NextLine::new("trash").plain("Goes when its node is gone"),
         InstanceState::CreateFailed => NextLine::new("warn").plain("Delete it and create it again"),
         InstanceState::SetupFailed | InstanceState::UserSetupFailed => {

@@ -1,13 +1,11 @@
 //! The applications of an instance as cards: how each does, and the way into it.
 
-use atelier_domain::compute::verb::InstanceVerb;
 use leptos::prelude::*;
 
 use crate::api::compute::instances::{AppLook, AppView, InstanceDetail};
 use crate::components::{Icon, Tone, Why};
 use crate::pages::frame::Visit;
 use crate::paths;
-use crate::studio::instance::{JUPYTER, right_for};
 
 /// The cards; under them what failed, with its last lines.
 pub fn cards(visit: &Visit, detail: &InstanceDetail) -> AnyView {
@@ -17,7 +15,7 @@ pub fn cards(visit: &Visit, detail: &InstanceDetail) -> AnyView {
 }
 
 fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
-    let is_allowed = visit.viewer.rights.check(right_for(InstanceVerb::Open), detail.whose).is_ok();
+    let is_allowed = detail.may_open(&visit.viewer.rights, &app.name);
     let state = match app.look {
         AppLook::Starting => Some("starting"),
         AppLook::Failed => Some("failed"),
@@ -33,9 +31,11 @@ fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
         };
         return view! { <div>{ico}<b>{label}</b><small>{said}</small><Icon name="lock"/></div> }.into_any();
     }
-    let next = if app.name == JUPYTER { "/lab" } else { "/" };
-    let href = paths::open_app(visit.slug(), &detail.row.name, &app.name, next);
-    let said = app.said.clone();
+    let href = paths::open_app(visit.slug(), &detail.row.name, &app.name, &app.page);
+    let said = match detail.shared_level(&app.name) {
+        Some(level) => format!("Shared with you to {}", level.key()),
+        None => app.said.clone(),
+    };
     view! {
         <a href=href target="_blank" rel="noopener" data-state=state>
             {ico}<b>{label}</b><small>{said}</small><Icon name="external"/>

@@ -5,7 +5,7 @@ use atelier_domain::compute::verb::InstanceVerb;
 use atelier_domain::history::Topic;
 use leptos::prelude::*;
 
-use super::{apps, history, logs, monitoring, overview, scripts, settings, stops};
+use super::{apps, history, logs, monitoring, overview, own_apps, scripts, settings, sharing, stops};
 use crate::api::caller::Caller;
 use crate::api::compute::instances::{BulkVerb, InstanceDetail, instance};
 use crate::api::compute::sizes;
@@ -21,12 +21,14 @@ use crate::paths;
 use crate::studio::instance::right_for;
 
 /// The tabs, in order: the end of the address and the word.
-const TABS: [(&str, &str); 6] = [
+const TABS: [(&str, &str); 8] = [
     ("", "Overview"),
+    ("apps", "Applications"),
     ("jobs", "Jobs"),
     ("logs", "Logs"),
     ("monitoring", "Monitoring"),
     ("history", "History"),
+    ("sharing", "Sharing"),
     ("settings", "Settings"),
 ];
 
@@ -56,17 +58,20 @@ pub fn InstancePage() -> impl IntoView {
 /// What a tab shows beside the instance itself.
 enum Content {
     Overview(Box<overview::Content>),
+    Apps,
     Jobs(Box<JobsPage>),
     Logs(Box<crate::api::compute::instances::LogsView>),
     Monitoring(Box<Option<crate::api::compute::instances::Usage>>),
     History(Box<crate::api::compute::instances::Decided>),
     Settings(Box<settings::Content>),
+    Sharing(Box<crate::api::compute::sharing::SharingView>),
     Refused(Box<atelier_domain::access::Denied>),
 }
 
 async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Query) -> Result<Content, AppError> {
     use crate::api::compute::instances::{charts, decisions};
     Ok(match tab {
+        "apps" => Content::Apps,
         "jobs" => {
             let query = JobsQuery {
                 compute: detail.row.name.clone(),
@@ -83,6 +88,11 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
         },
         "monitoring" => Content::Monitoring(Box::new(charts(caller, detail))),
         "history" => Content::History(Box::new(decisions(caller, detail, query.get("before"), history::PAGE).await?)),
+        "sharing" => match crate::api::compute::sharing::sharing(caller, &detail.row.name).await {
+            Ok(view) => Content::Sharing(Box::new(view)),
+            Err(AppError::Forbidden { denied, .. }) => Content::Refused(Box::new(denied)),
+            Err(other) => return Err(other),
+        },
         "settings" => {
             let (sizes, scripts) = (sizes(caller).await?, scripts::texts(caller, detail).await);
             Content::Settings(Box::new(settings::Content { sizes, scripts }))
@@ -91,6 +101,7 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
             usage: charts(caller, detail),
             decided: decisions(caller, detail, "", overview::DECISIONS).await?,
             scripts: scripts::texts(caller, detail).await,
+            ssh: crate::studio::ssh::view(caller, &detail.subject).await?,
             server: caller.state.config().address(),
         })),
     })
@@ -110,8 +121,16 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Instances", back)];
     let beside = view! { <span data-live="state"><StateTag state=StateWord::of_instance(row.state) pill=true/></span> };
     let actions = view! { <div class="row" data-live="verbs">{actions(visit, detail)}</div> };
-    let forms =
-        ["change_instances", "start_instance", "extend_instance", "keep_instance", "skip_stop", "accept_scripts"];
+    let forms = [
+        "change_instances",
+        "start_instance",
+        "extend_instance",
+        "keep_instance",
+        "skip_stop",
+        "accept_scripts",
+        "restart_app",
+        "remove_app",
+    ];
     let refused = forms.map(|form| {
         let form = visit.form(form);
         let problem = form.problems().into_iter().next().map(|problem| problem.message);
@@ -123,11 +142,13 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
     let tabs = tabs(visit, tab, detail);
     let inside = match content {
         Content::Overview(content) => overview::tab(visit, detail, &content),
+        Content::Apps => own_apps::tab(visit, query, detail),
         Content::Jobs(page) => jobs_tab(visit, query, *page),
         Content::Logs(view) => logs::tab(visit, query, detail, &view),
         Content::Monitoring(usage) => monitoring::tab(visit, detail, usage.as_ref().as_ref()),
         Content::History(decided) => history::tab(visit, query, &decided),
         Content::Settings(content) => settings::tab(visit, detail, *content),
+        Content::Sharing(view) => sharing::tab(visit, detail, *view),
         Content::Refused(_) => ().into_any(),
     };
     let title = match TABS.iter().find(|(key, _)| *key == tab) {
@@ -156,6 +177,8 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
 fn tabs(visit: &Visit, current: &str, detail: &InstanceDetail) -> AnyView {
     let tabs = TABS
         .into_iter()
+        // Only its owner shares an instance.
+        .filter(|(key, _)| *key != "sharing" || detail.whose == Whose::Own)
         .map(|(key, label)| Tab {
             href: paths::instance_tab(visit.slug(), &detail.row.name, key),
             label: label.to_owned(),

@@ -9,9 +9,13 @@ mod history;
 mod logs;
 mod monitoring;
 mod overview;
+mod own_apps;
 mod scripts;
 mod settings;
+mod sharing;
+mod ssh;
 mod stops;
+mod transfer;
 mod waterfall;
 
 use leptos::prelude::*;
@@ -22,6 +26,7 @@ use crate::components::Icon;
 pub use apps::failure;
 pub use confirm::ConfirmInstancesPage;
 pub use detail::{InstancePage, blocked};
+pub use transfer::TransferPage;
 pub use waterfall::bars;
 
 /// What happens next, as a line under a name.

@@ -3,11 +3,12 @@
 use leptos::prelude::*;
 
 use super::scripts::{self, Texts};
-use super::{awake, charts, history, waterfall};
+use super::{awake, charts, history, ssh, waterfall};
 use crate::api::compute::instances::{Decided, InstanceDetail, Usage};
 use crate::components::{Card, CodeBlock, Def, DefList, Time};
 use crate::pages::frame::Visit;
 use crate::paths;
+use crate::studio::ssh::SshView;
 
 /// How many decisions are shown here.
 pub const DECISIONS: usize = 8;
@@ -20,6 +21,8 @@ pub struct Content {
     pub decided: Decided,
     /// Its scripts, for who may read them.
     pub scripts: Texts,
+    /// How it stands to SSH, for its owner.
+    pub ssh: Option<SshView>,
     /// Where the server is.
     pub server: String,
 }
@@ -30,6 +33,7 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView
     let (start, awake, facts) =
         (waterfall::card(visit, detail.start.as_ref()), awake::card(detail), facts(visit, detail));
     let happened = happened(visit, detail, &content.decided);
+    let ssh = ssh::card(visit, detail, content.ssh.as_ref());
     let accept = scripts::card_to_accept(visit, detail, &content.scripts);
     let command =
         format!("curl -H \"Authorization: Bearer $TOKEN\" {}/api/v1/instances/{}", content.server, detail.row.name);
@@ -44,6 +48,7 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView
             <aside class="stack">
                 <div data-live="awake">{awake}</div>
                 <div data-live="facts">{facts}</div>
+                <div data-live="ssh">{ssh}</div>
                 <CodeBlock text=command label="REST"/>
             </aside>
         </div>

@@ -29,12 +29,18 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView 
     let (idle, tags) = (idle(visit, detail, because.clone()), tags(visit, detail, because));
     let (size, scripts) = (size(visit, detail, content.sizes), scripts::form(visit, detail, &content.scripts));
     let danger = danger(visit, detail);
+    let freeze = format!("{}?from={}", paths::new_environment(visit.slug()), detail.row.name);
+    let stranger = (!detail.row.is_own).then(|| "Only its owner sees what is installed in it.".to_owned());
     let schedules = paths::instance_schedules(visit.slug(), &detail.row.name);
     view! {
         <div class="split">
             <div class="stack">{idle}{scripts}{size}{danger}</div>
             <aside class="stack">
                 {tags}
+                <Card heading="Environment">
+                    <p class="muted">"What you have installed here, as an environment that jobs and other instances can use."</p>
+                    <div class="row"><LinkButton href=freeze icon="code" disabled_because=stranger>"Freeze into an environment"</LinkButton></div>
+                </Card>
                 <Card heading="Schedules">
                     <p class="muted">"When it starts and stops by itself."</p>
                     <div class="row"><LinkButton href=schedules icon="calendar">"Edit schedules"</LinkButton></div>
@@ -101,7 +107,7 @@ const fn label(source: Source) -> &'static str {
     match source {
         Source::Kernel => "Notebook kernels that are busy",
         Source::Terminal => "Something typed or printed in a terminal",
-        Source::Editor => "Typing in an editor",
+        Source::Editor => "Typing in VS Code",
         Source::Ssh => "Bytes over SSH",
         Source::Job => "Jobs",
         Source::App => "Changes made in an application",
@@ -180,6 +186,14 @@ fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
             "Rebuild environment"
         </LinkButton>
     };
+    let transfer = view! {
+        <LinkButton
+            href=paths::transfer_instance(visit.slug(), &detail.row.name) icon="user"
+            disabled_because=blocked(visit, detail, InstanceVerb::Transfer)
+        >
+            "Give to somebody else"
+        </LinkButton>
+    };
     let delete = view! {
         <LinkButton
             href=ask(BulkVerb::Delete) icon="trash" look=Look::DangerQuiet dialog=true
@@ -190,8 +204,11 @@ fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     };
     view! {
         <Card heading="Danger zone" class="danger-zone">
-            <p class="muted">"A rebuild keeps the home and makes a fresh environment. Deleting takes the home too."</p>
-            <div class="row">{rebuild}{delete}</div>
+            <p class="muted">
+                "A rebuild keeps the home and makes a fresh environment. Given to somebody else, it takes its home along, without keys \
+                 and tokens. Deleting takes the home too."
+            </p>
+            <div class="row">{rebuild}{transfer}{delete}</div>
         </Card>
     }
     .into_any()

@@ -49,7 +49,7 @@ impl World {
             InstancePhase::CreateFailed => drop(self.edit_instance(id, |instance| instance.has_quota = false)),
             // A launch failed; the next follows.
             InstancePhase::Creating { .. } | InstancePhase::Starting { .. } => {}
-            InstancePhase::Stopped | InstancePhase::Resizing { .. } => {}
+            InstancePhase::Stopped | InstancePhase::Resizing { .. } | InstancePhase::Transferring { .. } => {}
             InstancePhase::SettingUp { .. }
             | InstancePhase::UserSettingUp { .. }
             | InstancePhase::Restarting { .. }

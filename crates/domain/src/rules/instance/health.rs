@@ -97,6 +97,7 @@ impl World {
                     _ => {}
                 });
             }
+            InstancePhase::Transferring { .. } => self.transfer_due(id),
             InstancePhase::Resizing { .. } => {
                 let generation = instance.generation;
                 let detail: Text = format!("no answer within {RESIZE_LIMIT}").into();

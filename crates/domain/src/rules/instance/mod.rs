@@ -8,6 +8,7 @@ mod down;
 mod health;
 mod idle;
 mod settings;
+mod transfer;
 mod up;
 
 use crate::compute::instance::{

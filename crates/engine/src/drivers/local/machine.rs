@@ -47,11 +47,20 @@ pub struct Settings {
     pub program: Option<std::path::PathBuf>,
     /// The agent, if the running program carries it as one of its own.
     pub carried: Option<super::Carried>,
+    /// Where Python environments are, and the Python that they stand on.
+    pub environments: Option<(std::path::PathBuf, std::path::PathBuf)>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { overcommit: 2.0, isolation: Isolation::View, alone_seconds: 86_400, program: None, carried: None }
+        Self {
+            overcommit: 2.0,
+            isolation: Isolation::View,
+            alone_seconds: 86_400,
+            program: None,
+            carried: None,
+            environments: None,
+        }
     }
 }
 

@@ -122,6 +122,10 @@ impl Local {
         config.homes = folders.homes();
         config.shared = folders.shared();
         config.jobs = folders.jobs();
+        if let Some((environments, python)) = &settings.environments {
+            let whole = std::path::absolute(environments).unwrap_or_else(|_| environments.clone());
+            (config.environments, config.python) = (Some(whole), Some(python.clone()));
+        }
         config.alone_seconds = settings.alone_seconds;
         config.isolate = settings.isolation != Isolation::Off;
         config.view = settings.isolation == Isolation::View;

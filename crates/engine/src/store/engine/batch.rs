@@ -136,11 +136,17 @@ impl WriteTx<'_> {
         self.topics.extend(&trace.topics);
         let mut answered =
             Many::new("insert into commands (workspace_id, id, mono, revision, digest, answer) values", 6, "");
-        let mut payloads = Many::new("insert into job_payloads (job_id, name, tags, body) values", 4, "");
+        let mut payloads = Many::new("insert into job_payloads (job_id, name, tags, body, keep_in) values", 5, "");
         for command in commands {
             if let Some((job, payload)) = command.payload {
                 let tags = json(&payload.tags);
-                payloads.push([job.into(), payload.name.as_str().into(), tags.into(), payload.body.as_str().into()]);
+                payloads.push([
+                    job.into(),
+                    payload.name.as_str().into(),
+                    tags.into(),
+                    payload.body.as_str().into(),
+                    payload.keep_in.as_str().into(),
+                ]);
             }
             answered.push([
                 command.workspace.into(),

@@ -120,6 +120,7 @@ impl Check {
             grace: DEFAULT_GRACE,
             retry: draft.retries.filter(|retries| *retries > 0).map(retry),
             after: Vec::new(),
+            environment: None,
             tier: Tier::default(),
         };
         if let Err(problem) = spec.check() {
@@ -250,6 +251,7 @@ impl Check {
                 grace: DEFAULT_GRACE,
                 retry: None,
                 after: Vec::new(),
+                environment: None,
                 tier: Tier::default(),
             };
             if let Err(problem) = spec.check() {

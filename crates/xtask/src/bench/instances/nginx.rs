@@ -49,6 +49,14 @@ const APPLICATION: &str = "
     }
 ";
 
+const FILES: &str = "
+    server {
+        listen 127.0.0.1:@PORT@;
+        root @FILES@;
+        sendfile off;
+    }
+";
+
 const PROXY: &str = "
     upstream application {
         server unix:@SOCKET@;
@@ -82,15 +90,22 @@ pub fn version(program: &Path) -> Result<String> {
 
 /// A static server of `files`, on a port for those who ask directly and on the socket of an application.
 pub fn application(program: &Path, folder: &Path, files: &Path, socket: &Path) -> Result<Running> {
-    start(program, folder, &APPLICATION.replace("@FILES@", &files.display().to_string()), socket)
+    let http = APPLICATION.replace("@FILES@", &files.display().to_string());
+    start(program, folder, &http, socket, super::proxy::SMALL)
+}
+
+/// A static server of `files` that copies what it sends, as whoever looks at bytes must; `ready` is one of them.
+pub fn files(program: &Path, folder: &Path, files: &Path, ready: &str) -> Result<Running> {
+    let http = FILES.replace("@FILES@", &files.display().to_string());
+    start(program, folder, &http, Path::new(""), &format!("/{ready}"))
 }
 
 /// A reverse proxy before what listens on that socket.
 pub fn proxy(program: &Path, folder: &Path, socket: &Path) -> Result<Running> {
-    start(program, folder, PROXY, socket)
+    start(program, folder, PROXY, socket, super::proxy::SMALL)
 }
 
-fn start(program: &Path, folder: &Path, http: &str, socket: &Path) -> Result<Running> {
+fn start(program: &Path, folder: &Path, http: &str, socket: &Path, ready: &str) -> Result<Running> {
     fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
     let is_root = fs::metadata(folder).map_err(Failure::file("looking at", folder))?.uid() == 0;
     let port = free_port();
@@ -101,5 +116,5 @@ fn start(program: &Path, folder: &Path, http: &str, socket: &Path) -> Result<Run
     fs::write(&file, settings).map_err(Failure::file("writing", &file))?;
     let mut command = Command::new(program);
     command.arg("-p").arg(folder).arg("-c").arg(&file).args(["-e", "stderr", "-g", "daemon off;"]);
-    Ok(Running::start(&mut command, port, super::proxy::SMALL, &folder.join("log"))?.0)
+    Ok(Running::start(&mut command, port, ready, &folder.join("log"))?.0)
 }

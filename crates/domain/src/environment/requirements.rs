@@ -1,8 +1,8 @@
-//! The list of packages: what operators may write into it.
+//! A list of packages: what people may write into it.
 //!
 //! It is handed to pip as arguments. So a line is a package by its name and nothing else: no option, no address, no path.
 
-use atelier_domain::text::{Problem, shortened};
+use crate::text::{Problem, shortened};
 
 /// The most lines.
 pub const MAX_LINES: usize = 200;
@@ -20,12 +20,50 @@ const OPERATORS: [&str; 8] = ["===", "~=", "==", "!=", "<=", ">=", "<", ">"];
 pub struct Requirements(Vec<Requirement>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Requirement {
+pub(super) struct Requirement {
     line: String,
     /// As pip compares names.
     name: String,
     /// Whether it counts only under a condition.
     has_marker: bool,
+}
+
+impl Requirement {
+    /// The same for all who mean the same: lower case, no blanks, extras and versions in order.
+    pub(super) fn canonical(&self) -> String {
+        let (head, marker) = match self.line.split_once(';') {
+            Some((head, marker)) => (head, Some(marker.trim())),
+            None => (self.line.as_str(), None),
+        };
+        let end = head.find(|c: char| !is_of_name(c)).unwrap_or(head.len());
+        let rest: String = head[end..].chars().filter(|c| !c.is_whitespace() && !matches!(c, '(' | ')')).collect();
+        let (extras, versions) = match rest.strip_prefix('[').and_then(|inside| inside.split_once(']')) {
+            Some((extras, versions)) => (extras.to_lowercase(), versions),
+            None => (String::new(), rest.as_str()),
+        };
+        let in_order = |list: &str| {
+            let mut parts: Vec<&str> = list.split(',').filter(|part| !part.is_empty()).collect();
+            parts.sort_unstable();
+            parts.dedup();
+            parts.join(",")
+        };
+        let extras = if extras.is_empty() { extras } else { format!("[{}]", in_order(&extras)) };
+        let marker = marker.map(|marker| format!("; {marker}")).unwrap_or_default();
+        format!("{}{extras}{}{marker}", self.name, in_order(versions))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) const fn has_marker(&self) -> bool {
+        self.has_marker
+    }
+}
+
+/// A package's name as pip compares them: lower case, hyphens between its parts.
+pub fn normalised(name: &str) -> String {
+    name.to_lowercase().split(['-', '_', '.']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 impl Default for Requirements {
@@ -67,6 +105,11 @@ impl Requirements {
         Ok(Self(list.into_iter().map(|(_, requirement)| requirement).collect()))
     }
 
+    /// Of lines that were read one by one, each as all would write it who mean the same.
+    pub(super) fn of(lines: &[Requirement]) -> Self {
+        Self(lines.iter().filter_map(|line| read(&line.canonical()).ok()).collect())
+    }
+
     /// The lines, in order.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|requirement| requirement.line.as_str())
@@ -83,7 +126,7 @@ impl Requirements {
     }
 
     /// The names of what is there in any case.
-    pub(super) fn certain(&self) -> impl Iterator<Item = &str> {
+    pub fn certain(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter(|requirement| !requirement.has_marker).map(|requirement| requirement.name.as_str())
     }
 
@@ -94,7 +137,7 @@ impl Requirements {
 }
 
 /// One line, as PEP 508 has it: `name[extras] >=1,<2; marker`.
-fn read(line: &str) -> Result<Requirement, String> {
+pub(super) fn read(line: &str) -> Result<Requirement, String> {
     if line.starts_with('-') {
         return Err(
             "options are not taken here. What pip is to know, such as another index, belongs into /etc/pip.conf \
@@ -137,8 +180,7 @@ fn read(line: &str) -> Result<Requirement, String> {
     if !versions.is_empty() {
         versions.split(',').try_for_each(check_version)?;
     }
-    let name = name.to_lowercase().split(['-', '_', '.']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
-    Ok(Requirement { line: line.to_owned(), name, has_marker: marker.is_some() })
+    Ok(Requirement { line: line.to_owned(), name: normalised(name), has_marker: marker.is_some() })
 }
 
 fn is_of_name(c: char) -> bool {

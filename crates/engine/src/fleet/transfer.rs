@@ -1,0 +1,301 @@
+//! Giving an instance's folder to somebody else: what opens doors goes to the trash, the rest becomes the new owner's.
+//!
+//! The home is full of what its owner wanted, links included, and this is done as root. So nothing is reached by a path: each
+//! folder is opened from the one above it, without following links, and what is done to an entry is done from there.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Mutex;
+
+use atelier_domain::UserId;
+use atelier_domain::compute::InstanceId;
+use atelier_domain::secrets::{SECRETS, fits};
+use atelier_domain::world::Report;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fchmod, openat, renameat, statat};
+use rustix::io::Errno;
+
+use super::{Fleet, dispatch, lock};
+use crate::clock;
+
+/// Instances of which one is being given away right now: what was told twice is done once.
+static UNDER_WAY: Mutex<Option<HashSet<InstanceId>>> = Mutex::new(None);
+
+/// The most names that are listed.
+const LISTED: usize = 200;
+/// Deeper than this no home is.
+const DEEPEST: usize = 400;
+
+/// Carries a transfer out and reports it. What is under way is not begun a second time.
+pub(super) async fn run(fleet: Fleet, instance: InstanceId, generation: u64, from: UserId, to: UserId) {
+    if !lock(&UNDER_WAY).get_or_insert_default().insert(instance) {
+        return;
+    }
+    let failure = carry_out(&fleet, instance, from, to).await.err();
+    lock(&UNDER_WAY).get_or_insert_default().remove(&instance);
+    if let Some(why) = &failure {
+        tracing::warn!(%instance, why, "an instance could not be given away; it is tried again");
+    }
+    if let Some(engine) = fleet.engine() {
+        let failure = failure.map(Into::into);
+        let _ = engine.report_all(&[Report::Transferred { instance, generation, failure }]).await;
+    }
+}
+
+async fn carry_out(fleet: &Fleet, instance: InstanceId, from: UserId, to: UserId) -> Result<(), String> {
+    let nobody = || "the server is about to stop".to_owned();
+    let from = dispatch::person(fleet, from).await.ok_or_else(nobody)?;
+    let to = dispatch::person(fleet, to).await.ok_or_else(nobody)?;
+    let folders = fleet.folders().clone();
+    let place = folders.trash().join(format!("instance-{}-{}", instance.0, clock::now().0));
+    let given = tokio::task::spawn_blocking(move || {
+        give(&folders.instance(instance), &place, from.uid.zip(to.uid)).map_err(|error| error.to_string())
+    });
+    given.await.map_err(|error| error.to_string())??;
+    // Their variables may hold what opens doors, and they would run as somebody who has never seen them.
+    fleet.store().drop_apps_of(instance).await.map_err(|error| error.to_string())
+}
+
+/// The names of what would be taken out of an instance's home.
+pub fn secrets_in(instance: &Path) -> Vec<String> {
+    let Ok(home) = open_folder(CWD, instance.join("home").as_os_str()) else { return Vec::new() };
+    let mut found = Vec::new();
+    for path in SECRETS {
+        // What cannot be looked at is not there.
+        let _ = each(&home, path, &mut |_, name, whole| {
+            if found.len() < LISTED {
+                found.push(format!("{whole}{}", name.to_string_lossy()));
+            }
+            Ok(())
+        });
+    }
+    found
+}
+
+/// Makes the folder of an instance somebody else's: `users` are the user it had and the user it gets, where people have their own.
+/// May be done again, also after half of it.
+fn give(instance: &Path, trash: &Path, users: Option<(u32, u32)>) -> io::Result<()> {
+    let folder = match open_folder(CWD, instance.as_os_str()) {
+        Ok(folder) => folder,
+        // It never had a node.
+        Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let home = match open_folder(&folder, OsStr::new("home")) {
+        Ok(home) => Some(home),
+        Err(Errno::NOENT) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let kept = Kept { place: trash };
+    if let Some(home) = &home {
+        // From now on whoever had it cannot even pass.
+        if users.is_some() {
+            own(&folder, OsStr::new("home"), 0)?;
+        }
+        fchmod(home, Mode::RWXU)?;
+        for path in SECRETS {
+            each(home, path, &mut |parent, name, _| kept.take(parent, name))?;
+        }
+    }
+    // Sockets and what scripts left are of no use; what was printed is its old owner's.
+    for name in ["run", "scratch", "logs"] {
+        kept.take(&folder, OsStr::new(name))?;
+    }
+    if let Some((from, to)) = users {
+        for name in ["home", "layers"] {
+            match open_folder(&folder, OsStr::new(name)) {
+                Ok(inside) => hand_over(&inside, from, to, 0)?,
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if home.is_some() {
+            own(&folder, OsStr::new("home"), to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where what is taken out goes: into the trash, for a week.
+struct Kept<'a> {
+    place: &'a Path,
+}
+
+impl Kept<'_> {
+    fn take(&self, parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
+        std::fs::create_dir_all(self.place)?;
+        let place = open_folder(CWD, self.place.as_os_str())?;
+        fchmod(&place, Mode::RWXU)?;
+        let mut as_name: OsString = name.to_owned();
+        for number in 1.. {
+            match statat(&place, as_name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => break,
+                Err(error) => return Err(error.into()),
+                Ok(_) => as_name = OsString::from(format!("{}.{number}", name.to_string_lossy())),
+            }
+        }
+        match renameat(parent, name, &place, as_name.as_os_str()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A folder, opened from another without following a link.
+fn open_folder(from: impl std::os::fd::AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    openat(from, name, flags, Mode::empty())
+}
+
+fn own(parent: &OwnedFd, name: &OsStr, user: u32) -> io::Result<()> {
+    let (uid, gid) = (Some(Uid::from_raw(user)), Some(Gid::from_raw(user)));
+    Ok(chownat(parent, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// The names in a folder.
+fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// What is done with an entry: the folder that it is in, its name, and the way there.
+type Deed<'a> = &'a mut dyn FnMut(&OwnedFd, &OsStr, &str) -> io::Result<()>;
+
+/// Does something with everything below a home that fits a path of the list.
+fn each(home: &OwnedFd, path: &str, deed: Deed<'_>) -> io::Result<()> {
+    let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
+    let mut parents = Vec::new();
+    for part in above.split('/').filter(|part| !part.is_empty()) {
+        let from = parents.last().unwrap_or(home);
+        match open_folder(from, OsStr::new(part)) {
+            Ok(folder) => parents.push(folder),
+            // A link is nobody's folder here: what it leads to lies elsewhere and stays its owner's.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let parent = parents.last().unwrap_or(home);
+    let way = if above.is_empty() { String::new() } else { format!("{above}/") };
+    for name in names(parent)? {
+        if name.to_str().is_some_and(|name| fits(last, name)) {
+            deed(parent, &name, &way)?;
+        }
+    }
+    Ok(())
+}
+
+/// Everything in a folder that was one user's becomes another's.
+fn hand_over(folder: &OwnedFd, from: u32, to: u32, depth: usize) -> io::Result<()> {
+    if depth > DEEPEST {
+        return Err(io::Error::other(format!("a folder lies {DEEPEST} folders deep")));
+    }
+    for name in names(folder)? {
+        let found = match statat(folder, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
+            match open_folder(folder, name.as_os_str()) {
+                Ok(inside) => hand_over(&inside, from, to, depth + 1)?,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if found.st_uid == from {
+            own(folder, &name, to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, lchown, symlink};
+
+    fn furnish(instance: &Path) {
+        for folder in ["home/.ssh", "home/.config/gcloud", "home/.jupyter", "home/work", "layers/1/bin", "run", "logs"]
+        {
+            fs::create_dir_all(instance.join(folder)).expect("a folder");
+        }
+        for (file, text) in [
+            ("home/.ssh/id_ed25519", "private"),
+            ("home/.netrc", "machine x"),
+            ("home/.bash_history", "export TOKEN=1"),
+            ("home/.config/gcloud/db", "x"),
+            ("home/.jupyter/my_token.json", "x"),
+            ("home/.jupyter/lab.json", "settings"),
+            ("home/work/train.py", "print(1)"),
+            ("layers/1/bin/python", "x"),
+            ("logs/setup-1.log", "printed"),
+        ] {
+            fs::write(instance.join(file), text).expect("a file");
+        }
+    }
+
+    #[test]
+    fn what_opens_doors_goes_to_the_trash_and_the_rest_stays() {
+        let data = tempfile::tempdir().expect("a folder");
+        let (instance, trash) = (data.path().join("7"), data.path().join("trash/instance-7-1"));
+        furnish(&instance);
+        let outside = data.path().join("outside");
+        fs::create_dir_all(outside.join("gh")).expect("a folder");
+        fs::write(outside.join("gh/hosts.yml"), "of somebody else").expect("a file");
+        // A link in the way leads nowhere.
+        fs::remove_dir_all(instance.join("home/.config")).expect("removed");
+        symlink(&outside, instance.join("home/.config")).expect("a link");
+        let listed = secrets_in(&instance);
+        assert_eq!(listed, [".ssh", ".netrc", ".jupyter/my_token.json", ".bash_history"]);
+        give(&instance, &trash, None).expect("given");
+        for gone in ["home/.ssh", "home/.netrc", "home/.bash_history", "home/.jupyter/my_token.json", "run", "logs"] {
+            assert!(!instance.join(gone).exists(), "{gone}");
+        }
+        for kept in ["home/work/train.py", "home/.jupyter/lab.json", "layers/1/bin/python"] {
+            assert!(instance.join(kept).exists(), "{kept}");
+        }
+        assert_eq!(fs::read_to_string(trash.join(".ssh/id_ed25519")).expect("is there"), "private");
+        assert!(outside.join("gh/hosts.yml").exists());
+        assert_eq!(secrets_in(&instance), Vec::<String>::new());
+        // Again, and where there never was a home.
+        give(&instance, &trash, None).expect("given");
+        give(&data.path().join("8"), &trash, None).expect("given");
+    }
+
+    #[test]
+    fn the_home_becomes_the_new_owners_and_nothing_else_does() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: needs root");
+            return;
+        }
+        let (old, new, other) = (200_007, 200_008, 200_009);
+        let data = tempfile::tempdir().expect("a folder");
+        let (instance, trash) = (data.path().join("7"), data.path().join("trash/instance-7-1"));
+        furnish(&instance);
+        let outside = data.path().join("outside");
+        fs::write(&outside, "of the system").expect("a file");
+        symlink(&outside, instance.join("home/work/link")).expect("a link");
+        for path in ["home", "home/work", "home/work/train.py", "home/work/link", "layers/1", "layers/1/bin/python"] {
+            lchown(instance.join(path), Some(old), Some(old)).expect("given");
+        }
+        lchown(instance.join("home/.jupyter"), Some(other), Some(other)).expect("given");
+        give(&instance, &trash, Some((old, new))).expect("given");
+        let owner = |path: &str| fs::symlink_metadata(instance.join(path)).expect("is there").uid();
+        for path in ["home", "home/work", "home/work/train.py", "home/work/link", "layers/1", "layers/1/bin/python"] {
+            assert_eq!(owner(path), new, "{path}");
+        }
+        assert_eq!(owner("home/.jupyter"), other, "what was not the old owner's stays");
+        assert_eq!(fs::metadata(&outside).expect("is there").uid(), 0, "a link is not followed");
+    }
+}

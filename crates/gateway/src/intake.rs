@@ -1,0 +1,164 @@
+//! What a client has sent and nobody has taken yet.
+//!
+//! The library gives a client more window as soon as its data has come, not when somebody has taken it. It asks, though, how large
+//! the next window shall be ([`Intake::window`]): while too much lies here, the answer is two bytes, so that the client sends next
+//! to nothing and is asked about again with each of its small packets. Reading goes on all the while.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// A client may have so much on its way in each channel.
+pub const WINDOW: u32 = 2 << 20;
+/// While more than this lies here, clients are held back.
+const ENOUGH: usize = 1 << 20;
+/// The smallest window that is asked about again.
+const TRICKLE: u32 = 2;
+
+/// What lies here of all channels of a connection.
+#[derive(Debug, Default)]
+pub struct Intake {
+    held: AtomicUsize,
+    channels: AtomicUsize,
+}
+
+impl Intake {
+    /// The window that the library shall give next.
+    pub fn window(&self) -> u32 {
+        if self.is_full() { TRICKLE } else { WINDOW }
+    }
+
+    /// Whether the client is to be held back.
+    pub fn is_full(&self) -> bool {
+        self.held.load(Ordering::Relaxed) > ENOUGH
+    }
+
+    /// Whether more has come than any client may send: each channel had a window, and was given at most another one.
+    pub fn is_flooded(&self) -> bool {
+        let channels = self.channels.load(Ordering::Relaxed).max(1);
+        self.held.load(Ordering::Relaxed) > ENOUGH + channels * 2 * WINDOW as usize
+    }
+
+    /// A place for what one channel gets.
+    pub fn inbox(self: &Arc<Self>) -> Arc<Inbox> {
+        self.channels.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Inbox { intake: Arc::clone(self), waiting: Mutex::default(), come: Notify::new() })
+    }
+}
+
+/// What lies here of one channel.
+#[derive(Debug)]
+pub struct Inbox {
+    intake: Arc<Intake>,
+    waiting: Mutex<Waiting>,
+    come: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    is_over: bool,
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        let left = self.lock().bytes.len();
+        self.intake.held.fetch_sub(left, Ordering::Relaxed);
+        self.intake.channels.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Inbox {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something has come.
+    pub fn add(&self, bytes: &[u8]) {
+        let mut waiting = self.lock();
+        if waiting.is_over {
+            return;
+        }
+        waiting.bytes.extend_from_slice(bytes);
+        self.intake.held.fetch_add(bytes.len(), Ordering::Relaxed);
+        self.come.notify_one();
+    }
+
+    /// Nothing more comes.
+    pub fn end(&self) {
+        self.lock().is_over = true;
+        self.come.notify_one();
+    }
+
+    /// Nobody will take anything any more: what lies here goes, and what still comes with it.
+    pub fn close(&self) {
+        let mut waiting = self.lock();
+        let left = std::mem::take(&mut waiting.bytes);
+        self.intake.held.fetch_sub(left.len(), Ordering::Relaxed);
+        waiting.is_over = true;
+    }
+
+    /// What has come, at most so much; waits for it. Nothing once there is no more. Whatever is taken is no longer held.
+    pub async fn take(&self, most: usize) -> Option<Vec<u8>> {
+        loop {
+            {
+                let mut waiting = self.lock();
+                if !waiting.bytes.is_empty() {
+                    let taken = if waiting.bytes.len() <= most {
+                        std::mem::take(&mut waiting.bytes)
+                    } else {
+                        let rest = waiting.bytes.split_off(most);
+                        std::mem::replace(&mut waiting.bytes, rest)
+                    };
+                    self.intake.held.fetch_sub(taken.len(), Ordering::Relaxed);
+                    return Some(taken);
+                }
+                if waiting.is_over {
+                    return None;
+                }
+            }
+            self.come.notified().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_comes_is_taken_in_order_and_counted() {
+        let intake = Arc::new(Intake::default());
+        let inbox = intake.inbox();
+        inbox.add(b"one ");
+        inbox.add(b"two");
+        assert_eq!(inbox.take(5).await.as_deref(), Some(&b"one t"[..]));
+        assert_eq!(inbox.take(5).await.as_deref(), Some(&b"wo"[..]));
+        inbox.add(b"last");
+        inbox.end();
+        inbox.add(b"too late");
+        assert_eq!(inbox.take(99).await.as_deref(), Some(&b"last"[..]));
+        assert_eq!(inbox.take(99).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_client_is_held_back_while_too_much_lies_here_and_not_for_longer() {
+        let intake = Arc::new(Intake::default());
+        let (one, other) = (intake.inbox(), intake.inbox());
+        assert_eq!(intake.window(), WINDOW);
+        one.add(&[0; ENOUGH]);
+        other.add(&[0; 1]);
+        assert_eq!(intake.window(), TRICKLE);
+        drop(other.take(1).await);
+        assert_eq!(intake.window(), WINDOW);
+        one.add(&vec![0; 9 << 20]);
+        assert!(intake.is_flooded());
+        other.add(b"left");
+        other.close();
+        other.add(b"late");
+        assert_eq!(other.take(9).await, None);
+        drop(one);
+        assert!(!intake.is_full() && !intake.is_flooded(), "what nobody will take is not held");
+    }
+}

@@ -1,0 +1,140 @@
+//! Connections: taken, bounded, and seen to their end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use russh::server::Config;
+use russh::{Disconnect, MethodKind, MethodSet, SshId};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use crate::cut::Cuttable;
+use crate::handler::{Connection, Handler};
+use crate::intake::WINDOW;
+use crate::plain::plain;
+use crate::{HostKey, Studio};
+
+/// How many connections there may be, and how long a stranger may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// At once.
+    pub connections: usize,
+    /// Of people who have not shown a key yet.
+    pub strangers: usize,
+    /// So long somebody may take to show one.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 1_024, strangers: 64, grace: Duration::from_secs(30) }
+    }
+}
+
+/// How long a client gets to hear why it is cut off.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+/// A client that is not heard of is asked whether it is there after so long, and is gone after three times that.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+/// Keys that do not fit are refused after so long, whoever has them.
+const REFUSAL: Duration = Duration::from_millis(100);
+
+/// Serves connections for ever.
+pub async fn serve(listener: TcpListener, key: HostKey, studio: Arc<dyn Studio>, limits: Limits) {
+    let config = Arc::new(config(key));
+    let (all, strangers) = (Arc::new(Semaphore::new(limits.connections)), Arc::new(Semaphore::new(limits.strangers)));
+    loop {
+        let (stream, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Too many open files, say: whoever is here goes on, and others come again.
+                tracing::warn!(%error, "an SSH connection was not taken");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let (Ok(place), Ok(stranger)) =
+            (Arc::clone(&all).try_acquire_owned(), Arc::clone(&strangers).try_acquire_owned())
+        else {
+            tracing::info!(%from, "an SSH connection was turned away: there are too many");
+            continue;
+        };
+        let (config, studio) = (Arc::clone(&config), Arc::clone(&studio));
+        tokio::spawn(async move {
+            attend(stream, from, config, studio, limits.grace, stranger).await;
+            drop(place);
+        });
+    }
+}
+
+fn config(key: HostKey) -> Config {
+    Config {
+        server_id: SshId::Standard("SSH-2.0-Atelier".into()),
+        methods: MethodSet::from(&[MethodKind::PublicKey, MethodKind::KeyboardInteractive][..]),
+        auth_rejection_time: REFUSAL,
+        auth_rejection_time_initial: Some(Duration::ZERO),
+        keys: vec![key.0],
+        window_size: WINDOW,
+        maximum_packet_size: 65_535,
+        // Nothing lies in these: what comes goes to an inbox.
+        channel_buffer_size: 1,
+        event_buffer_size: 64,
+        max_auth_attempts: 10,
+        inactivity_timeout: None,
+        keepalive_interval: Some(KEEP_ALIVE),
+        keepalive_max: 3,
+        nodelay: true,
+        ..Config::default()
+    }
+}
+
+/// Sees one connection to its end.
+async fn attend(
+    stream: TcpStream,
+    from: SocketAddr,
+    config: Arc<Config>,
+    studio: Arc<dyn Studio>,
+    grace: Duration,
+    stranger: tokio::sync::OwnedSemaphorePermit,
+) {
+    // Small pieces leave at once; without that it works too.
+    let _ = stream.set_nodelay(true);
+    let (stream, cutter) = Cuttable::new(stream);
+    let connection = Arc::new(Connection::new(from, Arc::clone(&studio), cutter.clone()));
+    let handler = Handler::new(Arc::clone(&connection));
+    let entering = async {
+        let running = russh::server::run_stream(config, stream, handler).await.ok()?;
+        let handle = running.handle();
+        let mut running = Box::pin(running);
+        tokio::select! {
+            _ = &mut running => None,
+            () = connection.entered.notified() => Some((running, handle)),
+        }
+    };
+    let entered = tokio::time::timeout(grace, entering).await.ok().flatten();
+    drop(stranger);
+    let Some((mut running, handle)) = entered else {
+        cutter.cut();
+        if connection.has_failed.load(Ordering::Relaxed) {
+            studio.failed(from).await;
+        }
+        return;
+    };
+    let Some(visit) = connection.visit.get().cloned() else { return cutter.cut() };
+    let why = tokio::select! {
+        _ = &mut running => None,
+        why = visit.must_end() => Some(why),
+    };
+    if let Some(why) = &why {
+        let last_words = async {
+            let _ = handle.disconnect(Disconnect::ByApplication, plain(why), String::new()).await;
+            let _ = (&mut running).await;
+        };
+        let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+    }
+    // Whatever still waits for something hears that nobody is there.
+    cutter.cut();
+    let (received, sent) = (connection.received.load(Ordering::Relaxed), connection.sent.load(Ordering::Relaxed));
+    visit.left(received, sent, why.as_deref());
+}

@@ -1,0 +1,56 @@
+//! What passes at an application for somebody who may only look.
+//!
+//! Looking is asking without changing anything: the methods that HTTP calls safe. What comes over a WebSocket cannot be told
+//! apart from here, so none is opened; the terminal is our own and drops what is typed instead.
+
+use axum::http::{HeaderMap, HeaderName, Method, header};
+
+/// Why a request is refused, for people.
+pub type Refusal = &'static str;
+
+/// Headers with which some frameworks let a request pass for one of another method.
+const OVERRIDES: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
+
+/// Judges by method and headers, and takes away what would make an application see another method.
+pub fn judge(method: &Method, headers: &mut HeaderMap) -> Result<(), Refusal> {
+    if headers.contains_key(header::UPGRADE) {
+        return Err("This is shared with you to read. Live connections could change something and are not opened.");
+    }
+    if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        return Err("This is shared with you to read. Nothing can be run, changed or saved here.");
+    }
+    for name in OVERRIDES {
+        headers.remove(HeaderName::from_static(name));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn only_safe_methods_pass_and_none_in_disguise() {
+        for (method, passes) in [
+            ("GET", true),
+            ("HEAD", true),
+            ("OPTIONS", true),
+            ("POST", false),
+            ("PUT", false),
+            ("PATCH", false),
+            ("DELETE", false),
+            ("PROPFIND", false),
+            ("CONNECT", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-http-method-override", HeaderValue::from_static("DELETE"));
+            let judged = judge(&Method::from_bytes(method.as_bytes()).unwrap(), &mut headers);
+            assert_eq!(judged.is_ok(), passes, "{method}");
+            assert!(!passes || headers.is_empty(), "{method}");
+        }
+        let mut socket = HeaderMap::new();
+        socket.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        assert!(judge(&Method::GET, &mut socket).is_err_and(|why| why.contains("Live connections")));
+    }
+}

@@ -1,0 +1,225 @@
+//! Whether somebody types in VS Code, by what its page sends over its WebSockets.
+//!
+//! A tab that was left open talks all the time: signs of life every few seconds, confirmations, answers to what extensions ask. None
+//! of that is somebody at work. What people do, the page tells in calls with names: a text was changed, the cursor was moved,
+//! something was typed into a terminal. Those names are looked for, and only those count. They belong to the version of code-server
+//! that this product installs; what it does in a browser is tested with it (`cargo xtask test vscode`).
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use atelier_pipe::Wire;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The calls that people cause: a document was edited, the cursor was moved, a terminal was typed into.
+const DEEDS: [&[u8]; 3] = [b"$acceptModelChanged", b"$acceptEditorPropertiesChanged", b"$input"];
+/// As long as the longest of them, less one: what may stand at the end of one piece and go on in the next.
+const OVERLAP: usize = 29;
+
+/// Where in a frame the next byte belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// In its head, of which so many bytes were read.
+    Head(usize),
+    /// In its content, of which so many bytes are left; the next is unmasked with that part of the mask.
+    Content(u64, usize),
+}
+
+/// Reads the frames that a browser sends, as they pass by. Nothing is changed, and what is not understood counts for nothing.
+#[derive(Debug)]
+pub struct Listener {
+    at: At,
+    head: [u8; 14],
+    mask: [u8; 4],
+    /// The end of what was read of the present message.
+    last: Vec<u8>,
+}
+
+impl Default for Listener {
+    fn default() -> Self {
+        Self { at: At::Head(0), head: [0; 14], mask: [0; 4], last: Vec::new() }
+    }
+}
+
+impl Listener {
+    /// Hears what passes by; says whether somebody has done something in it.
+    pub fn hears(&mut self, mut bytes: &[u8]) -> bool {
+        let mut has_done = false;
+        while !bytes.is_empty() {
+            match self.at {
+                At::Head(read) => {
+                    self.head[read] = bytes[0];
+                    bytes = &bytes[1..];
+                    self.at = self.after_head(read + 1);
+                }
+                At::Content(left, mut turn) => {
+                    let count = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+                    let (piece, rest) = bytes.split_at(count);
+                    bytes = rest;
+                    for byte in piece {
+                        self.last.push(byte ^ self.mask[turn]);
+                        turn = (turn + 1) % 4;
+                    }
+                    has_done |= has_deed(&self.last);
+                    let old = self.last.len().saturating_sub(OVERLAP);
+                    self.last.drain(..old);
+                    let left = left - count as u64;
+                    self.at = if left == 0 { At::Head(0) } else { At::Content(left, turn) };
+                }
+            }
+        }
+        has_done
+    }
+
+    /// The head may be complete with so many bytes.
+    fn after_head(&mut self, read: usize) -> At {
+        if read < 2 {
+            return At::Head(read);
+        }
+        let is_masked = self.head[1] & 0x80 != 0;
+        let (length_bytes, mask_bytes) = (
+            match self.head[1] & 0x7f {
+                126 => 2,
+                127 => 8,
+                _ => 0,
+            },
+            if is_masked { 4 } else { 0 },
+        );
+        if read < 2 + length_bytes + mask_bytes {
+            return At::Head(read);
+        }
+        let length = match length_bytes {
+            0 => u64::from(self.head[1] & 0x7f),
+            _ => self.head[2..2 + length_bytes].iter().fold(0, |sum, byte| (sum << 8) | u64::from(*byte)),
+        };
+        self.mask = [0; 4];
+        self.mask[..mask_bytes].copy_from_slice(&self.head[2 + length_bytes..2 + length_bytes + mask_bytes]);
+        // A message may come in several frames; another begins here unless this goes on with one.
+        if self.head[0] & 0x0f != 0 {
+            self.last.clear();
+        }
+        if length == 0 { At::Head(0) } else { At::Content(length, 0) }
+    }
+}
+
+fn has_deed(bytes: &[u8]) -> bool {
+    DEEDS.iter().any(|deed| bytes.windows(deed.len()).any(|part| part == *deed))
+}
+
+/// The browser's end of a connection, listened to.
+pub struct Tapped<F> {
+    wire: Wire,
+    listener: Listener,
+    tell: F,
+}
+
+impl<F: Fn() + Send + Unpin + 'static> Tapped<F> {
+    /// Whatever somebody does in it is told.
+    pub fn wire(wire: Wire, tell: F) -> Wire {
+        Wire::other(Self { wire, listener: Listener::default(), tell })
+    }
+}
+
+impl<F: Fn() + Unpin> AsyncRead for Tapped<F> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let it = self.get_mut();
+        let before = into.filled().len();
+        let read = Pin::new(&mut it.wire).poll_read(context, into);
+        if matches!(read, Poll::Ready(Ok(()))) && it.listener.hears(&into.filled()[before..]) {
+            (it.tell)();
+        }
+        read
+    }
+}
+
+impl<F: Unpin> AsyncWrite for Tapped<F> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().wire).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().wire).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().wire).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A frame as browsers send them.
+    fn frame(kind: u8, content: &[u8]) -> Vec<u8> {
+        let mask = [0x12, 0x34, 0x56, 0x78];
+        let mut frame = vec![0x80 | kind];
+        match content.len() {
+            length @ 0..126 => frame.push(0x80 | u8::try_from(length).expect("short")),
+            length @ 126..65_536 => {
+                frame.push(0x80 | 126);
+                frame.extend(u16::try_from(length).expect("short").to_be_bytes());
+            }
+            length => {
+                frame.push(0x80 | 127);
+                frame.extend((length as u64).to_be_bytes());
+            }
+        }
+        frame.extend(mask);
+        frame.extend(content.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+        frame
+    }
+
+    fn hears(bytes: &[u8]) -> bool {
+        Listener::default().hears(bytes)
+    }
+
+    #[test]
+    fn an_open_tab_is_silent_and_typing_is_heard() {
+        // A sign of life, a confirmation and an answer, as the page of code-server sends them.
+        let keep_alive = [9, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0];
+        let confirmation = [3, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0];
+        let mut answer = vec![1, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 40];
+        answer.extend(b"{\"result\":[\"$acceptNothing\"]}");
+        for quiet in [&keep_alive[..], &confirmation, &answer, b""] {
+            assert!(!hears(&frame(2, quiet)));
+        }
+        assert!(!hears(&frame(9, b"ping")));
+        for deed in DEEDS {
+            let mut call = vec![1, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 1, 0];
+            call.extend(deed);
+            call.extend(vec![b'x'; 300]);
+            assert!(hears(&frame(2, &call)));
+            let long: Vec<u8> = vec![b'y'; 70_000].into_iter().chain(call).collect();
+            assert!(hears(&frame(2, &long)));
+        }
+    }
+
+    #[test]
+    fn pieces_and_frames_that_follow_each_other_are_read() {
+        let bytes: Vec<u8> = [frame(2, b"quiet"), frame(9, b""), frame(2, b"..$acceptModelChanged..")].concat();
+        let mut listener = Listener::default();
+        let heard: Vec<bool> = bytes.iter().map(|byte| listener.hears(&[*byte])).collect();
+        assert!(heard.contains(&true));
+        // What only looks so across two messages does not count.
+        assert!(!hears(&[frame(2, b"$acceptModel"), frame(2, b"Changed")].concat()));
+        // A message in two frames is one.
+        let mut first = frame(2, b"$acceptModel");
+        first[0] &= 0x7f;
+        assert!(hears(&[first, frame(0, b"Changed")].concat()));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_heard_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..400), cut in 0_usize..400) {
+            let whole = hears(&bytes);
+            let mut listener = Listener::default();
+            let (one, other) = bytes.split_at(cut.min(bytes.len()));
+            // In pieces it is the same.
+            let (first, second) = (listener.hears(one), listener.hears(other));
+            prop_assert_eq!(whole, first || second);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Who is not let in, what they are told, and who has to go.
+
+use std::io::Read as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use atelier_testing::wait_until;
+use serde_json::{Value, json};
+
+use crate::studio::{PATIENCE, Studio, words};
+
+/// Whoever has to go, goes within this.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// A session that would last.
+fn stay(studio: &Studio, key: &str, user: &str) -> Child {
+    let mut ssh = studio.ssh(key, user);
+    let mut child =
+        ssh.arg("echo in; sleep 600").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let mut first = [0; 3];
+    child.stdout.as_mut().expect("piped").read_exact(&mut first).expect("it is in");
+    assert_eq!(&first, b"in\n");
+    child
+}
+
+/// Waits until somebody was sent away, and gives what they were told.
+#[expect(clippy::disallowed_methods, reason = "how long it takes is what is tested")]
+fn sent_away(child: Child, since: Instant) -> String {
+    let output = child.wait_with_output().expect("ends");
+    let took = Instant::now().duration_since(since);
+    assert!(took < AT_ONCE, "it took {took:?}: {}", words(&output));
+    assert_eq!(output.status.code(), Some(255), "{}", words(&output));
+    words(&output)
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long it takes is what is tested")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[test]
+fn everybody_who_is_not_let_in_is_told_why() {
+    let studio = Studio::start();
+    let told = |key: &str, user: &str| {
+        let output = studio.ssh(key, user).arg("echo got in").output().expect("runs");
+        assert_eq!(output.status.code(), Some(255), "{}", words(&output));
+        words(&output)
+    };
+    studio.make_key("stranger");
+    let said = told("stranger", "desk");
+    assert!(said.contains("This key is not known here") && said.contains("/profile"), "{said}");
+    let id = studio.add_key("old");
+    assert_eq!(studio.send("DELETE", &format!("/ssh-keys/{id}"), &Value::Null).0, 200);
+    let said = told("old", "desk");
+    assert!(said.contains("The key \"old\" was removed"), "{said}");
+
+    // Whether there is no such instance or it is somebody else's makes no difference.
+    let unknown = told("laptop", "nothing");
+    assert!(unknown.contains("There is no instance “nothing”, or it is not yours"), "{unknown}");
+    let said = told("laptop", "elsewhere+desk");
+    assert!(said.contains("There is no instance “desk”, or it is not yours"), "{said}");
+
+    studio.switch("desk", false);
+    let said = told("laptop", "desk");
+    assert!(said.contains("SSH is off for “desk”") && said.contains("/compute/instances/desk"), "{said}");
+    // Files and forwards hear the same.
+    let output = studio.client("sftp").args(["-b", "/dev/null", "desk@localhost"]).output().expect("runs");
+    assert!(words(&output).contains("SSH is off for “desk”"), "{}", words(&output));
+    let output = studio.ssh_with("laptop", &["-W", "127.0.0.1:1"], "desk").output().expect("runs");
+    assert!(words(&output).contains("SSH is off for \"desk\""), "{}", words(&output));
+    studio.switch("desk", true);
+
+    studio.post("/instances/desk/stop", &json!({}));
+    studio.until_state("desk", "stopped");
+    let said = told("laptop", "desk");
+    assert!(said.contains("“desk” is stopped. Start it on its page"), "{said}");
+
+    // Keys alone open anything, and guessing is slowed down.
+    let mut ssh = studio.ssh_with("stranger", &["-o", "PreferredAuthentications=password"], "desk");
+    let said = words(&ssh.output().expect("runs"));
+    assert!(said.contains("Permission denied (publickey,keyboard-interactive)"), "{said}");
+    for _ in 0..20 {
+        studio.ssh_with("stranger", &["-o", "BatchMode=yes"], "desk").output().expect("runs");
+    }
+    let said = wait_until("it is slowed down", PATIENCE, || {
+        Some(told("stranger", "desk")).filter(|said| said.contains("too many failed tries from 127.0.0.1"))
+    });
+    assert!(said.contains("min."), "{said}");
+}
+
+#[test]
+fn whoever_loses_the_right_is_sent_away_at_once() {
+    let studio = Studio::start();
+    let id = studio.add_key("second");
+    let (kept, cut) = (stay(&studio, "laptop", "desk"), stay(&studio, "second", "desk"));
+    let since = now();
+    assert_eq!(studio.send("DELETE", &format!("/ssh-keys/{id}"), &Value::Null).0, 200);
+    let said = sent_away(cut, since);
+    assert!(said.contains("The key \"second\" was removed"), "{said}");
+
+    // The other key is not concerned; the switch is.
+    assert_eq!(studio.get("/instances/desk/ssh")["open_connections"], 1);
+    let since = now();
+    studio.switch("desk", false);
+    let said = sent_away(kept, since);
+    assert!(said.contains("SSH is off for \"desk\""), "{said}");
+    wait_until("nobody is in", PATIENCE, || (studio.get("/instances/desk/ssh")["open_connections"] == 0).then_some(()));
+    studio.switch("desk", true);
+    wait_until("nothing of it runs", PATIENCE, || (!studio.run("ps -eo args").contains("sleep 600")).then_some(()));
+
+    let kept = stay(&studio, "laptop", "desk");
+    let since = now();
+    studio.post("/instances/desk/stop", &json!({}));
+    let said = sent_away(kept, since);
+    assert!(said.contains("\"desk\" is stopping") || said.contains("\"desk\" is stopped"), "{said}");
+    let history = studio.history();
+    assert!(history.iter().any(|line| line.contains("; The key “second” was removed")), "{history:?}");
+}
