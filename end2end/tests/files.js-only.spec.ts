@@ -38,3 +38,23 @@ test('an upload that was cut goes on where it was', async ({ signedInAs, visit, 
   expect(cuts).toBe(2);
   expect(new Set(offsets).size, 'each piece has its own place').toBe(3);
 });
+
+test('code has its colours while it is typed', async ({ signedInAs, visit }) => {
+  const page = await signedInAs(admin);
+  await visit(`${files}/new`);
+  await page.getByLabel('Name').fill('fit.py');
+  const text = page.getByLabel('Text');
+  await text.fill('def fit(x):\n    return "a" # more');
+  const shown = page.locator('.coded .source');
+  await expect(shown.locator('.k')).toHaveText(['def', 'return']);
+  await expect(shown.locator('.s')).toHaveText('"a"');
+  // Both show the same text at the same place.
+  await text.fill(Array.from({ length: 200 }, (_, line) => `line_${line} = ${'1 + '.repeat(80)}${line}`).join('\n'));
+  await text.evaluate((field) => field.scrollTo(300, 2_000));
+  await expect.poll(() => shown.evaluate((copy) => [copy.scrollLeft, copy.scrollTop])).toEqual([300, 2_000]);
+  const heights = await Promise.all([text, shown].map((one) => one.evaluate((element) => [element.scrollHeight, element.scrollWidth])));
+  expect(heights[0]).toEqual(heights[1]);
+  // Another name, another language.
+  await page.getByLabel('Name').fill('notes.txt');
+  await expect(shown.locator('span')).toHaveCount(0);
+});

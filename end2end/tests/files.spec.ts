@@ -76,6 +76,25 @@ test('a file is uploaded, seen, edited, renamed, deleted and brought back', asyn
   await expectAccessible();
 });
 
+test('a tree of folders leads up and sideways', async ({ signedInAs, visit, ready, expectAccessible }) => {
+  const page = await signedInAs(admin);
+  const folder = await ownFolder(page, visit);
+  for (const name of ['first', 'second']) {
+    await visit(at('', folder));
+    await page.getByRole('textbox', { name: 'Name' }).fill(name);
+    await page.getByRole('button', { name: 'Make folder' }).click();
+    await expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
+  }
+  await ready();
+  const tree = page.getByRole('navigation', { name: 'Folders' });
+  await expect(tree.locator('[aria-current=page]')).toHaveText('second');
+  await expectAccessible();
+  await tree.getByRole('link', { name: 'first', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'first', level: 1 })).toBeVisible();
+  await page.getByRole('navigation', { name: 'Folders' }).getByRole('link', { name: 'Files', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Files', level: 1 })).toBeVisible();
+});
+
 test('the second of two writers is told, and both versions are kept', async ({ signedInAs, visit, another, ready }) => {
   const page = await signedInAs(admin);
   const folder = await ownFolder(page, visit);
@@ -123,6 +142,7 @@ test('files that try to run something are harmless', async ({ signedInAs, visit,
     await expect(page.getByRole('heading', { name, level: 1 })).toBeVisible();
     await expect(page.locator('main script:not([src])')).toHaveCount(0);
     await expect(page.locator('.preview img[src="x"]')).toHaveCount(0);
+    expect(await page.evaluate(() => (window as unknown as { ran?: boolean }).ran), name).toBeUndefined();
     for (const address of await page.locator('.preview a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))) {
       expect(address).not.toContain('javascript');
     }

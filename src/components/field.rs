@@ -207,6 +207,9 @@ pub fn TextField(
     /// The id, where two forms of a page have a field of the same name.
     #[prop(optional, into)]
     id: Option<String>,
+    /// Whether script colours it as code, by the name of the file in the form's `data-colours`.
+    #[prop(optional)]
+    code: bool,
 ) -> AnyView {
     let frame = Frame { id: id_of(id, name), label, optional: !required, help, problem };
     let control = view! {
@@ -214,6 +217,7 @@ pub fn TextField(
             class="textarea" id=frame.id.clone() name=name rows=rows.to_string()
             required=required
             maxlength=maxlength.map(|count| count.to_string())
+            spellcheck=code.then_some("false")
             autofocus=frame.problem.is_some()
             aria-invalid=frame.problem.is_some().then_some("true")
             aria-describedby=frame.described_by()
@@ -221,7 +225,8 @@ pub fn TextField(
             {inside_textarea(&value)}
         </textarea>
     };
-    frame.around(control.into_any())
+    let control = control.into_any();
+    frame.around(if code { view! { <div class="coded">{control}</div> }.into_any() } else { control })
 }
 
 /// Text for the inside of a `<textarea>`. The view macro escapes everything but that (tachys 0.2 counts it among the

@@ -433,7 +433,13 @@ async fn wrong_folder(caller: &Caller, keep_in: &str) -> Result<Option<Problem>,
             format!("“Users/{person}” is somebody else’s own folder. Yours is “Users/{me}”.")
         }
         _ if path.is_users() => format!("Outputs cannot lie beside people’s own folders. Yours is “Users/{me}”."),
-        _ => return Ok(None),
+        // The outputs lie in a folder of the job's own name in it, which must fit too, whatever its number.
+        _ => match path.join(&JobId(u64::MAX).to_string()) {
+            Ok(_) => return Ok(None),
+            Err(problem) => {
+                format!("The outputs lie in a folder of the job’s own in it, and that is too much: {}", problem.message)
+            }
+        },
     };
     Ok(Some(Problem::new("keep_in", message)))
 }

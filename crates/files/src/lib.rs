@@ -39,7 +39,7 @@ pub use area::{Area, Who};
 pub use entry::{Entry, Kind};
 pub use error::{Error, Result};
 pub use keep::Kept;
-pub use list::{Listing, Order, Wanted};
+pub use list::{Folders, Listing, Order, Wanted};
 pub use stage::{Expect, Staged};
 pub use trash::Deleted;
 pub use upload::{NewUpload, Upload};

@@ -8,6 +8,7 @@ use rustix::fs::{AtFlags, Dir, FileType, OFlags, statat};
 use crate::area::{Area, Who};
 use crate::entry::{Entry, Kind};
 use crate::error::Result;
+use crate::tree;
 
 /// So many names of one folder are read; a folder with more says so.
 const MOST: usize = 200_000;
@@ -124,6 +125,62 @@ impl Area {
                 all.into_iter().skip(wanted.skip).take(wanted.most).collect()
             };
             Ok(listing)
+        })
+    }
+}
+
+/// So many names of one folder are read for a tree: it is beside something else, and must not cost more than that.
+const MOST_FOR_TREE: usize = 10_000;
+
+/// The folders in a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// The first by name.
+    pub entries: Vec<Entry>,
+    /// How many more there are.
+    pub more: usize,
+    /// Whether there is more than was read.
+    pub is_partial: bool,
+}
+
+impl Area {
+    /// The folders in a folder, at most so many, and `kept` among them whatever its place. Names that begin with a dot are left
+    /// out.
+    pub fn folders(&self, who: &Who, path: &FilePath, most: usize, kept: Option<&str>) -> Result<Folders> {
+        Self::acting(who, || {
+            let name = if path.is_top() { "." } else { path.as_str() };
+            let folder = self.beneath(&self.root, name, OFlags::RDONLY | OFlags::DIRECTORY)?;
+            let mut names: Vec<(String, String)> = Vec::new();
+            let mut all = Folders::default();
+            for (read, found) in Dir::read_from(&folder)?.enumerate() {
+                let found = found?;
+                if read >= MOST_FOR_TREE {
+                    all.is_partial = true;
+                    break;
+                }
+                if !tree::is_folder(&folder, found.file_name(), found.file_type()) {
+                    continue;
+                }
+                let Ok(name) = found.file_name().to_str() else { continue };
+                let is_wanted = Some(name) != kept && !name.starts_with('.') && path.join(name).is_ok();
+                if is_wanted {
+                    names.push((name.to_lowercase(), name.to_owned()));
+                }
+            }
+            names.sort_unstable();
+            let room = most.saturating_sub(usize::from(kept.is_some()));
+            all.more = names.len().saturating_sub(room);
+            names.truncate(room);
+            if let Some(kept) = kept {
+                names.push((kept.to_lowercase(), kept.to_owned()));
+                names.sort_unstable();
+            }
+            let stat = |name: String| {
+                let found = statat(&folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+                Some(Entry::of(name, &found))
+            };
+            all.entries = names.into_iter().filter_map(|(_, name)| stat(name)).collect();
+            Ok(all)
         })
     }
 }

@@ -7,7 +7,8 @@ use std::sync::PoisonError;
 use atelier_domain::files::FilePath;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, fchmod, fstat, fsync, openat, renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, Mode, OFlags, RenameFlags, accessat, fchmod, fstat, fsync, openat, renameat, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -79,8 +80,7 @@ impl Area {
         Self::acting(who, || {
             let parent = path.parent().ok_or(Error::IsAFolder)?;
             let folder = self.folder(&parent)?;
-            let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-            rustix::fs::accessat(&folder, ".", access, AtFlags::EACCESS)?;
+            accessat(&folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
             check(&folder, path, expect)?;
             Ok(())
         })
@@ -94,7 +94,7 @@ impl Area {
         let placed = Self::acting(&who, || {
             let parent = path.parent().ok_or(Error::IsAFolder)?;
             let folder = self.folder(&parent)?;
-            let _one_at_a_time = self.last_step.lock().unwrap_or_else(PoisonError::into_inner);
+            let one_at_a_time = self.last_step.lock().unwrap_or_else(PoisonError::into_inner);
             let there = check(&folder, path, expect)?;
             let mode = match &there {
                 Some(entry) => entry.mode & 0o777,
@@ -111,6 +111,8 @@ impl Area {
                     other => other?,
                 }
             }
+            // From here on everybody sees the new file, and nobody has to wait for the disk with us.
+            drop(one_at_a_time);
             sync(&folder);
             Ok(Entry::of(path.name().to_owned(), &fstat(&file)?))
         });
@@ -134,8 +136,19 @@ fn check(folder: &OwnedFd, path: &FilePath, expect: &Expect) -> Result<Option<En
             Err(Error::Changed { now: Some(entry.version.clone()) })
         }
         (None, Expect::Version(_)) => Err(Error::Changed { now: None }),
-        _ => Ok(there),
+        (Some(entry), _) => check_owner(folder, entry).map(|()| there),
+        (None, _) => Ok(there),
     }
+}
+
+/// Whether a file may be replaced by who acts. Replacing needs rights in the folder alone, and the new file belongs to who wrote
+/// it: without this, whoever may write to a shared folder could take over what others do not let them change.
+fn check_owner(folder: &OwnedFd, entry: &Entry) -> Result<()> {
+    if entry.owner == rustix::process::geteuid().as_raw() {
+        return Ok(());
+    }
+    let how = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+    Ok(accessat(folder, entry.name.as_str(), Access::WRITE_OK, how)?)
 }
 
 /// How open something new is: in somebody's own folder that folder is the door, elsewhere as open as the folder that it is in.

@@ -92,14 +92,7 @@ impl Area {
                 let Ok(entry) = statat(&trash, id, AtFlags::SYMLINK_NOFOLLOW) else { continue };
                 let entry = Entry::of(id.to_owned(), &entry);
                 let note = note_of(&trash, id);
-                let path =
-                    note.as_ref().and_then(|note| FilePath::parse(&note.path).ok()).filter(|path| !path.is_top());
-                let path = match path {
-                    Some(path) => path,
-                    None => {
-                        FilePath::home_of(&who.handle).and_then(|home| home.join(id)).map_err(|_| Error::NotFound)?
-                    }
-                };
+                let path = place_of(who, id, note.as_ref())?;
                 let at = note.map_or_else(|| time_of(id), |note| note.at);
                 let size = if entry.kind == Kind::Folder { usage::size_of(&trash, id) } else { entry.size };
                 all.push(Deleted { id: id.to_owned(), path, at, kind: entry.kind, size });
@@ -114,7 +107,11 @@ impl Area {
         if !is_id(id) {
             return Err(Error::NotFound);
         }
-        let wanted = self.trash(who)?.into_iter().find(|one| one.id == id).ok_or(Error::NotFound)?.path;
+        let wanted = Self::acting(who, || {
+            let trash = self.staging(TRASH, who)?;
+            statat(&trash, id, AtFlags::SYMLINK_NOFOLLOW)?;
+            place_of(who, id, note_of(&trash, id).as_ref())
+        })?;
         let parent = wanted.parent().ok_or(Error::NotFound)?;
         self.make_folders(who, &parent)?;
         Self::acting(who, || {
@@ -134,7 +131,8 @@ impl Area {
         })
     }
 
-    /// Removes something from the trash for good, or all that was deleted until some time. Says how many there were.
+    /// Removes something from the trash for good, or all that was deleted until some time. Says how many there were. What cannot
+    /// be removed does not keep the rest: the first problem is told at the end.
     pub fn purge(&self, who: &Who, id: Option<&str>, until: i64) -> Result<usize> {
         // As ourselves: what others have put into a folder goes with it. Nothing is followed, and nothing outside is named.
         let trash = self.staging(TRASH, who)?;
@@ -145,7 +143,7 @@ impl Area {
                 names.push(name.to_owned());
             }
         }
-        let mut count = 0;
+        let (mut count, mut problem) = (0, None);
         for name in names {
             let is_wanted = match (id, is_id(&name)) {
                 _ if name == "." || name == ".." => false,
@@ -155,18 +153,30 @@ impl Area {
                 (None, false) => name.ends_with(".gone"),
             };
             if is_wanted {
-                count += usize::from(is_id(&name));
-                tree::remove(&folder, &name)?;
-                let _ = unlinkat(&trash, format!("{name}.json"), AtFlags::empty());
+                match tree::remove(&folder, &name) {
+                    Ok(()) => {
+                        count += usize::from(is_id(&name));
+                        let _ = unlinkat(&trash, format!("{name}.json"), AtFlags::empty());
+                    }
+                    Err(error) => problem = problem.or(Some(error)),
+                }
             }
         }
         sync(&trash);
-        Ok(count)
+        problem.map_or(Ok(count), Err)
     }
 }
 
 fn is_id(text: &str) -> bool {
     text.len() == 30 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
+
+/// Where something was, by its note; without one it belongs into the own folder of who deleted it.
+fn place_of(who: &Who, id: &str, note: Option<&Note>) -> Result<FilePath> {
+    match note.and_then(|note| FilePath::parse(&note.path).ok()).filter(|path| !path.is_top()) {
+        Some(path) => Ok(path),
+        None => FilePath::home_of(&who.handle).and_then(|home| home.join(id)).map_err(|_| Error::NotFound),
+    }
 }
 
 /// When something was deleted, by its id.

@@ -1,8 +1,9 @@
 //! Folders with all that is in them.
 
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, renameat, statat, unlinkat};
+use rustix::fd::{AsFd, AsRawFd as _, OwnedFd};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, chmod, fstat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::error::Result;
 
@@ -23,6 +24,19 @@ pub fn is_folder(folder: impl AsFd, name: &std::ffi::CStr, told: FileType) -> bo
     }
 }
 
+/// Makes a folder of ours one that we may change: programs leave folders behind that nobody may write to, and what is in those
+/// could never be removed by who owns them. What is another's stays as it is, and no link is followed.
+fn unlock(folder: impl AsFd, name: impl Arg) {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(inner) = openat(folder, name, flags, Mode::empty()) else { return };
+    let Ok(found) = fstat(&inner) else { return };
+    if found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o700 != 0o700 {
+        // A folder that may not be read cannot be opened to be changed; the kernel's own name for what is open leads to it. If
+        // this does not work the removal says why.
+        let _ = chmod(format!("/proc/self/fd/{}", inner.as_raw_fd()), Mode::from_raw_mode(0o700));
+    }
+}
+
 /// Removes what has that name in a folder, with all that is in it, however deep: folders in folders are moved up first, so two
 /// are open at a time and no path gets long. Never follows a link.
 pub fn remove(folder: &OwnedFd, name: &str) -> Result<()> {
@@ -33,6 +47,7 @@ pub fn remove(folder: &OwnedFd, name: &str) -> Result<()> {
     }
     let mut waiting = vec![name.to_owned()];
     while let Some(name) = waiting.pop() {
+        unlock(folder, name.as_str());
         let inner = match step(folder, &name) {
             Ok(inner) => inner,
             Err(Errno::NOENT) => continue,
@@ -48,6 +63,8 @@ pub fn remove(folder: &OwnedFd, name: &str) -> Result<()> {
                 }
                 if is_folder(&inner, entry, found.file_type()) {
                     let up = format!("{:032x}.gone", rand::random::<u128>());
+                    // A folder that moves is written to as well: what is above it changes.
+                    unlock(&inner, entry);
                     renameat(&inner, entry, folder, &up)?;
                     waiting.push(up);
                 } else {

@@ -1,5 +1,6 @@
 //! Content that comes in several requests: it can be cut off anywhere and go on where it was, also after a restart. What counts is
-//! what lies on the disk: `<id>.part` is the content so far, and `<id>.json` says where it is to go.
+//! what lies on the disk: `<id>.part` is the content so far, and `<id>.json` says where it is to go. When it is in its place,
+//! `<id>.done` says so until it is swept: whoever did not hear the last answer asks again and is told.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -17,6 +18,10 @@ use crate::tree;
 
 /// A note is short.
 const MOST_NOTE: u64 = 16 << 10;
+/// How the note of an upload ends that is in its place.
+pub const DONE: &str = ".done";
+/// How notes and contents are opened. Not waiting: a pipe of that name would hold the thread for ever.
+const READS: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// What is going to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +45,8 @@ pub struct Upload {
     pub size: u64,
     /// How many are there.
     pub offset: u64,
+    /// Whether it is in its place.
+    pub is_done: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -77,13 +84,17 @@ impl Area {
                 forget(&folder, &id);
                 return Err(self.with_room(error));
             }
-            Ok(Upload { id, path: new.path.clone(), size: new.size, offset: 0 })
+            Ok(Upload { id, path: new.path.clone(), size: new.size, offset: 0, is_done: false })
         })
     }
 
     /// How far an upload is.
     pub fn upload(&self, who: &Who, id: &str) -> Result<Upload> {
-        Self::acting(who, || Ok(self.find_upload(who, id)?.0))
+        Self::acting(who, || match self.find_upload(who, id) {
+            Ok((upload, ..)) => Ok(upload),
+            Err(Error::NotFound) => self.find_done(who, id),
+            Err(error) => Err(error),
+        })
     }
 
     /// Adds a piece that begins where the last one ended.
@@ -112,9 +123,19 @@ impl Area {
             Ok((Staged::reopened(file, folder, format!("{id}.part"), who.clone()), upload.path, expect))
         })?;
         let placed = self.place(staged, &path, &expect)?;
+        // It is in its place whatever becomes of the note: on a full disk whoever asks again hears that there is no such upload.
         let _ = Self::acting(who, || {
-            forget(&self.staging(INCOMING, who)?, id);
-            Ok(())
+            let folder = self.staging(INCOMING, who)?;
+            let note =
+                Note { path: path.as_str().to_owned(), size: placed.size, version: Some(placed.version.clone()) };
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let written = openat(&folder, format!("{id}{DONE}"), flags, Mode::from_raw_mode(0o600))
+                .map_err(Error::from)
+                .and_then(|file| {
+                    File::from(file).write_all(&serde_json::to_vec(&note).unwrap_or_default()).map_err(of_writing)
+                });
+            forget(&folder, id);
+            written
         });
         Ok(placed)
     }
@@ -122,13 +143,20 @@ impl Area {
     /// Gives an upload up.
     pub fn abandon_upload(&self, who: &Who, id: &str) -> Result<()> {
         Self::acting(who, || {
-            let (_, _, folder) = self.find_upload(who, id)?;
+            let folder = match self.find_upload(who, id) {
+                Ok((_, _, folder)) => folder,
+                // The file is in its place and stays; only the note of it goes.
+                Err(Error::NotFound) => self.find_done(who, id).and_then(|_| self.staging(INCOMING, who))?,
+                Err(error) => return Err(error),
+            };
             forget(&folder, id);
+            let _ = unlinkat(&folder, format!("{id}{DONE}"), AtFlags::empty());
             Ok(())
         })
     }
 
-    /// Removes what nobody has added to since some time. Says how many files there were.
+    /// Removes what nobody has added to since some time. Says how many files there were. What cannot be removed does not keep the
+    /// rest: the first problem is told at the end.
     pub fn sweep_uploads(&self, who: &Who, until: i64) -> Result<usize> {
         let folder = tree::step(self.staging(INCOMING, who)?, ".")?;
         let mut old = Vec::new();
@@ -151,24 +179,28 @@ impl Area {
                     .is_ok_and(|info| Entry::of(String::new(), &info).changed > until)
         };
         let gone: Vec<&String> = old.iter().filter(|name| !is_alive(name)).collect();
-        for name in &gone {
-            tree::remove(&folder, name)?;
+        let (mut count, mut problem) = (0, None);
+        for name in gone {
+            match tree::remove(&folder, name) {
+                Ok(()) => count += 1,
+                Err(error) => problem = problem.or(Some(error)),
+            }
         }
-        Ok(gone.len())
+        problem.map_or(Ok(count), Err)
+    }
+
+    /// An upload that is in its place.
+    fn find_done(&self, who: &Who, id: &str) -> Result<Upload> {
+        let note = read_note(&self.staging(INCOMING, who)?, id, DONE)?;
+        let path = FilePath::parse(&note.path).map_err(|_| Error::NotFound)?;
+        Ok(Upload { id: id.to_owned(), path, size: note.size, offset: note.size, is_done: true })
     }
 
     fn find_upload(&self, who: &Who, id: &str) -> Result<(Upload, Expect, OwnedFd)> {
-        if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Error::NotFound);
-        }
         let folder = self.staging(INCOMING, who)?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(openat(&folder, format!("{id}.json"), flags, Mode::empty())?);
-        let mut text = Vec::new();
-        file.take(MOST_NOTE).read_to_end(&mut text)?;
-        let note: Note = serde_json::from_slice(&text).map_err(|_| Error::NotFound)?;
+        let note = read_note(&folder, id, ".json")?;
         let path = FilePath::parse(&note.path).map_err(|_| Error::NotFound)?;
-        let part = openat(&folder, format!("{id}.part"), flags, Mode::empty())?;
+        let part = openat(&folder, format!("{id}.part"), READS, Mode::empty())?;
         let part = Entry::of(String::new(), &fstat(&part)?);
         if part.kind != Kind::File {
             return Err(Error::NotFound);
@@ -178,8 +210,19 @@ impl Area {
             Some(version) if version.is_empty() => Expect::Nothing,
             Some(version) => Expect::Version(version),
         };
-        Ok((Upload { id: id.to_owned(), path, size: note.size, offset: part.size }, expect, folder))
+        Ok((Upload { id: id.to_owned(), path, size: note.size, offset: part.size, is_done: false }, expect, folder))
     }
+}
+
+/// Reads a note of an upload. Ids that nobody was given name nothing.
+fn read_note(folder: &OwnedFd, id: &str, ending: &str) -> Result<Note> {
+    if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Error::NotFound);
+    }
+    let file = File::from(openat(folder, format!("{id}{ending}"), READS, Mode::empty())?);
+    let mut text = Vec::new();
+    file.take(MOST_NOTE).read_to_end(&mut text)?;
+    serde_json::from_slice(&text).map_err(|_| Error::NotFound)
 }
 
 fn forget(folder: &OwnedFd, id: &str) {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use atelier_domain::files::{STAGING, USERS};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Stat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Stat, fstat, statat};
 
 use crate::area::{Area, INCOMING, TRASH};
 use crate::entry::Entry;
 use crate::error::Result;
 use crate::tree::{DEEPEST, is_folder, step};
+use crate::upload::DONE;
 
 /// So many files are counted before it is said that there are more.
 const MOST: u64 = 5_000_000;
@@ -88,10 +89,10 @@ impl Area {
     pub fn usage(&self) -> Result<Usage> {
         let mut usage = Usage::default();
         let root = step(&self.root, ".")?;
-        let mut walk = |folder: OwnedFd, path: String, place: Place, whose: Option<String>| {
-            count(folder, path, place, whose, &mut usage)
+        let mut walk = |folder: OwnedFd, place: Place, whose: Option<&Keeper>| {
+            count(folder, String::new(), place, whose, &mut usage)
         };
-        walk(root, String::new(), Place::Area, None)?;
+        walk(root, Place::Area, None)?;
         for (kind, place) in [(TRASH, Place::Trash), (INCOMING, Place::Uploads)] {
             let path = format!("{STAGING}/{kind}");
             let folder = step(self.beneath(&self.root, &path, crate::area::FOLDER)?, ".")?;
@@ -99,7 +100,8 @@ impl Area {
                 let Ok(name) = found.file_name().to_str() else { continue };
                 if name != "." && name != ".." && is_folder(&folder, found.file_name(), found.file_type()) {
                     let Ok(inner) = step(&folder, name) else { continue };
-                    walk(inner, String::new(), place, Some(name.to_owned()))?;
+                    let keeper = Keeper { handle: name.to_owned(), uid: fstat(&inner)?.st_uid };
+                    walk(inner, place, Some(&keeper))?;
                 }
             }
         }
@@ -113,7 +115,13 @@ struct Frame {
     path: String,
 }
 
-fn count(folder: OwnedFd, path: String, place: Place, whose: Option<String>, usage: &mut Usage) -> Result<()> {
+/// In whose trash or uploads something lies. It counts as theirs, whoever made it: they alone can remove it from there.
+struct Keeper {
+    handle: String,
+    uid: u32,
+}
+
+fn count(folder: OwnedFd, path: String, place: Place, whose: Option<&Keeper>, usage: &mut Usage) -> Result<()> {
     let mut stack = vec![Frame { entries: Dir::read_from(&folder)?, folder, path }];
     loop {
         let depth = stack.len();
@@ -134,7 +142,8 @@ fn count(folder: OwnedFd, path: String, place: Place, whose: Option<String>, usa
         let Ok(info) = statat(&frame.folder, raw, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         let name = raw.to_string_lossy();
         let is_at_top = frame.path.is_empty() && place == Place::Area;
-        if is_at_top && name == STAGING {
+        // Notes of uploads that are in their place are ours, and go after a day.
+        if is_at_top && name == STAGING || place == Place::Uploads && name.ends_with(DONE) {
             continue;
         }
         let path = || if frame.path.is_empty() { name.to_string() } else { format!("{}/{name}", frame.path) };
@@ -153,11 +162,12 @@ fn count(folder: OwnedFd, path: String, place: Place, whose: Option<String>, usa
         }
         let size = on_disk(&info);
         let changed = Entry::of(String::new(), &info).changed;
-        let person = whose.clone().unwrap_or_else(|| owner_of(&frame.path));
+        let person = whose.map_or_else(|| owner_of(&frame.path), |keeper| keeper.handle.clone());
+        let user = whose.map_or(info.st_uid, |keeper| keeper.uid);
         usage.bytes += size;
         usage.files += 1;
         usage.by_place.entry(person).or_default().add(size, place, path, changed);
-        usage.by_user.entry(info.st_uid).or_default().add(size, place, path, changed);
+        usage.by_user.entry(user).or_default().add(size, place, path, changed);
     }
 }
 

@@ -1,9 +1,10 @@
 //! A folder as one stream: a ZIP whose files are stored as they are.
 //!
 //! It is made while it is sent, piece by piece as somebody asks for the next, so it needs no room on the disk, holds no thread for
-//! a slow browser and has flat memory: one piece, the names of the folders on the way, and a line for each file. Sizes follow each
-//! file (they are known only then), and everything is written in the form that has no limits (ZIP64). Links and what cannot be
-//! read are left out and named in a last file.
+//! a slow browser and has bounded memory: one piece, and the names of what was sent and of what waits in the folders on the way
+//! ([`Limits`]). Where there is more, the archive ends whole and says so. Sizes follow each file (they are known only then), and
+//! everything is written in the form that has no limits (ZIP64). Links and what cannot be read are left out and named in a last
+//! file.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -17,8 +18,18 @@ use crate::entry::{Entry, Kind};
 use crate::error::{Error, Result};
 use crate::tree::{DEEPEST, step};
 
-/// The most files in one.
-const MOST: usize = 200_000;
+/// The most of one archive.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Files and folders, with what is left out.
+    things: usize,
+    /// Bytes of names that are held.
+    names: usize,
+    /// Names of what is left out; the others are counted.
+    left_out: usize,
+}
+
+const LIMITS: Limits = Limits { things: 200_000, names: 32 << 20, left_out: 1_000 };
 /// How much is read at once.
 const PIECE: usize = 256 << 10;
 /// The name of the file that says what is not there.
@@ -31,7 +42,17 @@ pub struct Zip {
     stack: Vec<Folder>,
     current: Option<Current>,
     entries: Vec<Line>,
+    /// The names of the first things that are left out.
     left_out: Vec<String>,
+    /// How many are left out altogether.
+    left_count: usize,
+    /// Names in the folders on the way that were not looked at yet.
+    waiting: usize,
+    /// Bytes of all names that are held.
+    held: usize,
+    /// Whether there was more than the limits allow.
+    is_cut: bool,
+    limits: Limits,
     written: u64,
     stage: Stage,
 }
@@ -57,6 +78,9 @@ struct Current {
     file: File,
     crc: crc32fast::Hasher,
     size: u64,
+    /// How much of it is still to come. A file that grows meanwhile is read as far as it went when it was opened: a log that is
+    /// written to all the time would never end.
+    left: u64,
 }
 
 #[derive(Debug)]
@@ -72,20 +96,30 @@ struct Line {
 impl Area {
     /// Begins a ZIP of a folder.
     pub fn zip(&self, who: &Who, path: &FilePath) -> Result<Zip> {
+        self.zip_within(who, path, LIMITS)
+    }
+
+    fn zip_within(&self, who: &Who, path: &FilePath, limits: Limits) -> Result<Zip> {
         Self::acting(who, || {
             let name = if path.is_top() { "." } else { path.as_str() };
             let folder = self.beneath(&self.root, name, OFlags::RDONLY | OFlags::DIRECTORY)?;
             let start = if path.is_top() { "Files" } else { path.name() };
-            let first = Folder { names: names_in(&folder, path.is_top())?, folder, path: start.to_owned() };
-            Ok(Zip {
+            let mut zip = Zip {
                 who: who.clone(),
-                stack: vec![first],
+                stack: Vec::new(),
                 current: None,
                 entries: Vec::new(),
                 left_out: Vec::new(),
+                left_count: 0,
+                waiting: 0,
+                held: 0,
+                is_cut: false,
+                limits,
                 written: 0,
                 stage: Stage::Files,
-            })
+            };
+            zip.enter(folder, start.to_owned(), path.is_top())?;
+            Ok(zip)
         })
     }
 }
@@ -111,16 +145,11 @@ impl Zip {
                 None => self.next_file(out),
             },
             Stage::LeftOut => {
-                if !self.left_out.is_empty() {
-                    let mut text =
-                        "Not in this archive: links are not followed, and what you may not read is left out.\n\n"
-                            .to_owned();
-                    text.push_str(&self.left_out.join("\n"));
-                    text.push('\n');
+                if let Some(text) = self.what_is_missing() {
                     let crc = crc32fast::hash(text.as_bytes());
                     let line = self.begin(LEFT_OUT.to_owned(), (0, 0x21), false, out);
                     out.extend_from_slice(text.as_bytes());
-                    self.entries.push(Line { crc, size: text.len() as u64, ..line });
+                    self.push(Line { crc, size: text.len() as u64, ..line });
                     self.end_file(out);
                 }
                 self.stage = Stage::Directory(0);
@@ -142,11 +171,12 @@ impl Zip {
 
     fn copy(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let Some(current) = &mut self.current else { return Ok(()) };
-        let room = PIECE.saturating_sub(out.len()).max(4_096);
+        let room = PIECE.saturating_sub(out.len()).max(4_096) as u64;
         let start = out.len();
-        let read = (&mut current.file).take(room as u64).read_to_end(out)?;
+        let read = (&mut current.file).take(room.min(current.left)).read_to_end(out)?;
         current.crc.update(&out[start..]);
         current.size += read as u64;
+        current.left = current.left.saturating_sub(read as u64);
         if read == 0 {
             if let Some(done) = self.current.take()
                 && let Some(line) = self.entries.last_mut()
@@ -169,33 +199,99 @@ impl Zip {
             self.stack.pop();
             return Ok(());
         };
-        if self.entries.len() >= MOST {
-            return Err(Error::TooMany { most: MOST });
-        }
+        self.waiting = self.waiting.saturating_sub(1);
+        self.held = self.held.saturating_sub(name.len());
         let path = format!("{}/{name}", folder.path);
+        // The name alone was held until now; with its way it may be too much.
+        if self.held + path.len() >= self.limits.names {
+            self.is_cut = true;
+            self.stack.clear();
+            return Ok(());
+        }
         match kind {
-            FileType::Directory if depth < DEEPEST => {
-                let inner = step(&folder.folder, &name).map_err(Error::from);
-                match inner.and_then(|inner| Ok((names_in(&inner, false)?, inner))) {
-                    Ok((names, inner)) => {
-                        let line = self.begin(format!("{path}/"), (0, 0x21), true, out);
-                        self.entries.push(line);
-                        self.stack.push(Folder { folder: inner, path, names });
+            FileType::Directory if depth < DEEPEST => match step(&folder.folder, &name) {
+                Ok(inner) => {
+                    let before = self.stack.len();
+                    match self.enter(inner, path.clone(), false) {
+                        Ok(()) => {
+                            let line = self.begin(format!("{path}/"), (0, 0x21), true, out);
+                            self.push(line);
+                        }
+                        Err(_) => {
+                            self.stack.truncate(before);
+                            self.leave_out(path);
+                        }
                     }
-                    Err(_) => self.left_out.push(path),
                 }
-            }
+                Err(_) => self.leave_out(path),
+            },
             FileType::RegularFile => match open(&folder.folder, &name) {
                 Ok((file, entry)) => {
                     let line = self.begin(path, dos_time(entry.changed), false, out);
-                    self.entries.push(line);
-                    self.current = Some(Current { file, crc: crc32fast::Hasher::new(), size: 0 });
+                    self.push(line);
+                    let crc = crc32fast::Hasher::new();
+                    self.current = Some(Current { file, crc, size: 0, left: entry.size });
                 }
-                Err(_) => self.left_out.push(path),
+                Err(_) => self.leave_out(path),
             },
-            _ => self.left_out.push(path),
+            _ => self.leave_out(path),
         }
         Ok(())
+    }
+
+    /// Reads the names of a folder, as many as there is room for, and goes into it.
+    fn enter(&mut self, folder: OwnedFd, path: String, is_top: bool) -> Result<()> {
+        // The folder itself is about to be named, unless it is the one that was asked for.
+        let own = usize::from(!self.stack.is_empty());
+        let seen = self.entries.len() + self.left_count + self.waiting + own;
+        let things = self.limits.things.saturating_sub(seen);
+        let found = names_in(&folder, is_top, things, self.limits.names.saturating_sub(self.held))?;
+        self.waiting += found.names.len();
+        self.held += found.bytes;
+        self.left_count += found.unnamable;
+        self.is_cut |= found.is_cut;
+        self.stack.push(Folder { folder, path, names: found.names });
+        Ok(())
+    }
+
+    fn push(&mut self, line: Line) {
+        self.held += line.name.len();
+        self.entries.push(line);
+    }
+
+    fn leave_out(&mut self, path: String) {
+        self.left_count += 1;
+        if self.left_out.len() < self.limits.left_out {
+            self.held += path.len();
+            self.left_out.push(path);
+        }
+    }
+
+    /// The words of the last file; none if everything is there.
+    fn what_is_missing(&self) -> Option<String> {
+        if self.left_count == 0 && !self.is_cut {
+            return None;
+        }
+        let mut text = String::new();
+        if self.is_cut {
+            text.push_str(&format!(
+                "This archive is not complete: it stopped after {} files and folders. One archive holds at most {}, with names of \
+                 at most {} MiB together; folders may be missing, or something in them. Download the folders one by one.\n\n",
+                self.entries.len(),
+                self.limits.things,
+                self.limits.names >> 20
+            ));
+        }
+        if self.left_count > 0 {
+            text.push_str("Not in this archive: links are not followed, and what you may not read is left out.\n\n");
+            text.push_str(&self.left_out.join("\n"));
+            match self.left_count - self.left_out.len() {
+                0 => {}
+                more => text.push_str(&format!("\n… and {more} more")),
+            }
+            text.push('\n');
+        }
+        Some(text)
     }
 
     /// Writes the head of a file; its sizes follow it.
@@ -289,15 +385,34 @@ fn open(folder: &OwnedFd, name: &str) -> Result<(File, Entry)> {
     if entry.kind == Kind::File { Ok((File::from(file), entry)) } else { Err(Error::Link) }
 }
 
-/// The names in a folder, the first last.
-fn names_in(folder: &OwnedFd, is_top: bool) -> Result<Vec<(String, FileType)>> {
-    let mut names = Vec::new();
+/// What was read of a folder.
+struct Names {
+    /// The first last.
+    names: Vec<(String, FileType)>,
+    /// How many bytes they have together.
+    bytes: usize,
+    /// How many are no text, or cannot be shown.
+    unnamable: usize,
+    /// Whether there are more.
+    is_cut: bool,
+}
+
+/// The names in a folder: at most so many, with at most so many bytes together.
+fn names_in(folder: &OwnedFd, is_top: bool, most: usize, most_bytes: usize) -> Result<Names> {
+    let mut all = Names { names: Vec::new(), bytes: 0, unnamable: 0, is_cut: false };
     for found in Dir::read_from(folder)? {
         let found = found?;
-        let Ok(name) = found.file_name().to_str() else { continue };
-        let is_ours = is_top && name == atelier_domain::files::STAGING;
-        if name == "." || name == ".." || is_ours || name.chars().any(char::is_control) {
+        let name = found.file_name().to_str().ok().filter(|name| !name.chars().any(char::is_control));
+        let Some(name) = name else {
+            all.unnamable += 1;
             continue;
+        };
+        if name == "." || name == ".." || (is_top && name == atelier_domain::files::STAGING) {
+            continue;
+        }
+        if all.names.len() >= most || all.bytes + name.len() > most_bytes {
+            all.is_cut = true;
+            break;
         }
         let mut kind = found.file_type();
         if kind == FileType::Unknown
@@ -305,13 +420,11 @@ fn names_in(folder: &OwnedFd, is_top: bool) -> Result<Vec<(String, FileType)>> {
         {
             kind = FileType::from_raw_mode(info.st_mode);
         }
-        names.push((name.to_owned(), kind));
-        if names.len() > MOST {
-            return Err(Error::TooMany { most: MOST });
-        }
+        all.bytes += name.len();
+        all.names.push((name.to_owned(), kind));
     }
-    names.sort_unstable_by(|a, b| b.0.cmp(&a.0));
-    Ok(names)
+    all.names.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+    Ok(all)
 }
 
 /// Time and date as ZIP has them, in UTC.
@@ -338,6 +451,87 @@ fn dos_time(millis: i64) -> (u16, u16) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use super::{Area, FilePath, LIMITS, Limits, Who, Zip};
+
+    fn who() -> Who {
+        Who { handle: "ines".into(), uid: None }
+    }
+
+    fn data() -> (tempfile::TempDir, Area, std::path::PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let area = Area::open(&folder.path().join("shared")).expect("opens");
+        let data = area.path().join("data");
+        std::fs::create_dir(&data).expect("makes");
+        (folder, area, data)
+    }
+
+    fn begin(area: &Area, limits: Limits) -> Zip {
+        area.zip_within(&who(), &FilePath::parse("data").expect("a path"), limits).expect("begins")
+    }
+
+    /// Reads all of it. Files are stored as they are, so their texts are found in it.
+    fn all_of(mut zip: Zip) -> (Zip, String) {
+        let mut bytes = Vec::new();
+        while let Some(piece) = zip.next_piece().expect("goes on") {
+            bytes.extend(piece);
+        }
+        assert!(bytes.ends_with(&[0xff, 0xff, 0, 0]), "it has its end");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        (zip, text)
+    }
+
+    #[test]
+    fn what_is_too_much_ends_whole_and_says_so() {
+        let (_folder, area, data) = data();
+        for number in 0..20 {
+            std::fs::create_dir(data.join(format!("folder-{number:02}"))).expect("makes");
+            std::fs::write(data.join(format!("folder-{number:02}/file.txt")), "x").expect("writes");
+        }
+        let (zip, text) = all_of(begin(&area, LIMITS));
+        assert!(!zip.is_cut && zip.entries.len() == 40 && !text.contains("LEFT-OUT"), "{}", zip.entries.len());
+        for limits in [Limits { things: 25, ..LIMITS }, Limits { names: 400, ..LIMITS }] {
+            let (zip, text) = all_of(begin(&area, limits));
+            let count = zip.entries.len() - 1;
+            assert!(zip.is_cut && count > 0 && count <= 25, "{limits:?}: {count}");
+            assert!(text.contains(&format!("it stopped after {count} files and folders")), "{limits:?}: {text}");
+            assert!(zip.held <= limits.names + 200, "{limits:?}: {}", zip.held);
+        }
+        // A folder with more names than there is room for is no mistake either.
+        let (zip, text) = all_of(begin(&area, Limits { things: 3, ..LIMITS }));
+        assert!(zip.is_cut && zip.entries.len() == 4 && text.contains("stopped after 3"), "{text}");
+    }
+
+    #[test]
+    fn of_what_is_left_out_the_first_are_named_and_the_rest_counted() {
+        let (_folder, area, data) = data();
+        for number in 0..8 {
+            std::os::unix::fs::symlink("nowhere", data.join(format!("link-{number}"))).expect("links");
+        }
+        let (zip, text) = all_of(begin(&area, Limits { left_out: 3, ..LIMITS }));
+        assert_eq!((zip.left_out.len(), zip.left_count, zip.is_cut), (3, 8, false));
+        assert!(text.contains("data/link-2\n… and 5 more") && !text.contains("link-3"), "{text}");
+        let (zip, text) = all_of(begin(&area, Limits { things: 5, ..LIMITS }));
+        assert!(zip.is_cut && zip.left_count == 5 && text.contains("stopped after 0"), "{text}");
+    }
+
+    #[test]
+    fn a_file_that_grows_is_read_as_far_as_it_went() {
+        let (_folder, area, data) = data();
+        std::fs::write(data.join("log.txt"), "a".repeat(super::PIECE * 2)).expect("writes");
+        let mut zip = begin(&area, LIMITS);
+        let mut length = zip.next_piece().expect("goes on").expect("a piece").len();
+        let mut log = std::fs::OpenOptions::new().append(true).open(data.join("log.txt")).expect("opens");
+        log.write_all("b".repeat(super::PIECE * 4).as_bytes()).expect("writes");
+        while let Some(piece) = zip.next_piece().expect("goes on") {
+            assert!(!piece.windows(8).any(|part| part == b"bbbbbbbb"), "what came later is not in it");
+            length += piece.len();
+        }
+        assert_eq!(zip.entries[0].size, super::PIECE as u64 * 2);
+        assert!(length > super::PIECE * 2);
+    }
+
     #[test]
     fn times_are_those_of_zip() {
         // 2026-03-03 13:18:09 UTC.

@@ -174,8 +174,10 @@ pub async fn empty_trash() -> Result<Done, AppError> {
 pub async fn purge(caller: &Caller, id: Option<String>) -> Result<usize, AppError> {
     let desk = Desk::open(caller).await?;
     caller.authorise_for(Action::FileWrite, Whose::Own).await?;
-    let count = desk.work(caller, Use::Write, move |area, who| area.purge(who, id.as_deref(), i64::MAX)).await?;
-    caller.state.files().counted.forget();
+    let purged = desk.work(caller, Use::Write, move |area, who| area.purge(who, id.as_deref(), i64::MAX)).await;
+    // Also where something was in the way: the rest is gone.
+    caller.state.files().counted.forget(desk.area.clone());
+    let count = purged?;
     Ok(count)
 }
 

@@ -8,14 +8,14 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::files::{FilePath, USERS};
 use atelier_engine::store::FileOwner;
-use atelier_files::{Deleted, Entry, Kind, Listing, Order, Usage, UsedBy, Wanted};
+use atelier_files::{Area, Deleted, Entry, Kind, Listing, Order, Usage, UsedBy, Wanted, Who};
 
 use super::changes;
 use crate::api::caller::Caller;
 use crate::error::AppError;
 use crate::studio::ask;
 use crate::studio::files::preview::{self, MOST_EDIT, Preview};
-use crate::studio::files::{Desk, Use, count, run_as_job, said};
+use crate::studio::files::{Desk, Use, count, notebook, run_as_job, said};
 
 pub use changes::{add_folder, bring_back, discard, purge, shift};
 
@@ -62,6 +62,52 @@ pub struct FolderPage {
     pub refusal: Option<String>,
     /// Whether people have users of their own.
     pub has_own_users: bool,
+    /// Where programs find the area.
+    pub inside: String,
+    /// The folders around it, from the top down to its own.
+    pub tree: Vec<TreeLevel>,
+}
+
+/// So many folders of one level are in the tree.
+const MOST_IN_LEVEL: usize = 50;
+
+/// One level of the tree: the folders in one folder.
+#[derive(Debug)]
+pub struct TreeLevel {
+    /// The folder that they are in.
+    pub folder: FilePath,
+    /// Those that are shown.
+    pub folders: Vec<FilePath>,
+    /// How many more there are.
+    pub more: usize,
+    /// Whether there is more than was read.
+    pub is_partial: bool,
+}
+
+/// Reads the folders on the way to one and those beside them. A level that may not be read has only the one that leads on.
+async fn tree(caller: &Caller, desk: &Desk, path: &FilePath) -> Result<Vec<TreeLevel>, AppError> {
+    let mut way = vec![path.clone()];
+    while let Some(above) = way.last().and_then(FilePath::parent) {
+        way.push(above);
+    }
+    way.reverse();
+    let home = desk.home();
+    let read = move |area: &Area, who: &Who| {
+        let level = |number: usize, folder: &FilePath| {
+            let next = way.get(number + 1);
+            let found = area.folders(who, folder, MOST_IN_LEVEL, next.map(FilePath::name)).unwrap_or_default();
+            // What is closed to others leads nowhere for them.
+            let is_open = |entry: &Entry, path: &FilePath| !folder.is_users() || entry.is_open() || *path == home;
+            let paths = found.entries.iter().filter_map(|entry| {
+                folder.join(&entry.name).ok().filter(|path| is_open(entry, path) || Some(path) == next)
+            });
+            let mut folders: Vec<FilePath> = paths.collect();
+            folders.extend(next.filter(|next| !folders.contains(next)).cloned());
+            TreeLevel { folder: folder.clone(), folders, more: found.more, is_partial: found.is_partial }
+        };
+        Ok(way.iter().enumerate().map(|(number, folder)| level(number, folder)).collect())
+    };
+    desk.work(caller, Use::Read, read).await
 }
 
 /// Names of people, by what the disk and paths know of them.
@@ -123,6 +169,8 @@ pub async fn folder(query: FolderQuery) -> Result<FolderPage, AppError> {
         room: desk.work(&caller, Use::Read, |area, _| area.room()).await?,
         refusal,
         has_own_users: desk.has_own_users,
+        inside: caller.state.files().seen_at(caller.state.fleet()).display().to_string(),
+        tree: tree(&caller, &desk, &path).await?,
         home,
         listing,
         path,
@@ -183,6 +231,11 @@ pub async fn file_detail(path: String) -> Result<FileDetail, AppError> {
     let slug = caller.actor()?.workspace.slug.clone();
     let shown = if entry.kind == Kind::File {
         let wanted = path.clone();
+        // Large notebooks are held in memory while they are read, so a few at a time.
+        let _turn = match path.ending().as_str() {
+            "ipynb" => Some(caller.checked(notebook::TURNS.acquire().await)?),
+            _ => None,
+        };
         let made = desk.work(&caller, Use::Read, move |area, who| {
             let (file, entry) = area.read(who, &wanted)?;
             Ok(preview::of(file, &wanted, entry.size, &slug)?)
@@ -263,6 +316,12 @@ pub async fn editor(path: String) -> Result<EditorPage, AppError> {
         );
         return Err(AppError::Refused { code: "files.no-text".into(), message });
     };
+    if let Some(why) = preview::why_not_edited(&text) {
+        let message = format!(
+            "The editor would change more of this file than you do: {why} Open it in JupyterLab or a terminal."
+        );
+        return Err(AppError::Refused { code: "files.no-text".into(), message });
+    }
     let language = atelier_domain::files::colour::Language::of(path.name(), &text).name();
     Ok(EditorPage { has_crlf: text.contains("\r\n"), version: entry.version, path, text, language })
 }

@@ -7,6 +7,8 @@ mod autosubmit;
 #[cfg(feature = "hydrate")]
 mod bulk;
 #[cfg(feature = "hydrate")]
+mod colours;
+#[cfg(feature = "hydrate")]
 mod confirm;
 #[cfg(feature = "hydrate")]
 mod copy;
@@ -51,6 +53,7 @@ fn install() {
     pending::install();
     autosubmit::install();
     bulk::install();
+    colours::install();
     copy::install();
     go::install();
     keys::install();

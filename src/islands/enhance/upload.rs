@@ -17,10 +17,13 @@ use crate::islands::dom::{announce, closest, find_all, listen, sleep};
 
 /// How much is sent at once.
 const PIECE: f64 = 8_388_608.0;
-/// After a cut it is tried again so often, each time a little later.
-const TRIES: i32 = 8;
+/// After a cut it is tried again so often, each time a little later: for longer than the minute that the server waits for a piece.
+const TRIES: i32 = 20;
 /// The first pause after a cut.
 const PAUSE_MILLIS: i32 = 500;
+const NO_CONTENT: u16 = 204;
+const SIGNED_OUT: u16 = 401;
+const TOO_MANY: u16 = 429;
 
 pub fn install() {
     let is_busy = Rc::new(Cell::new(false));
@@ -112,14 +115,23 @@ async fn send(address: &str, file: &File, path: &str, replaces: bool, show: &dyn
     let size = file.size();
     let key = ["upload ", path, " ", &whole(size), " ", &whole(file.last_modified())].concat();
     let storage = window().local_storage().ok().flatten();
+    let forget = || {
+        if let Some(storage) = &storage {
+            let _ = storage.remove_item(&key);
+        }
+    };
     let known = storage.as_ref().and_then(|storage| storage.get_item(&key).ok()?);
     let mut id = String::new();
     let mut offset = 0.0;
     if let Some(known) = known
-        && let Ok(answer) = ask("GET", &[address, "/", &known].concat(), None).await
-        && let Ok(upload) = read(answer).await
+        && let Ok(upload) = ask("GET", &[address, "/", &known].concat(), None).await
         && number(&upload, "size") == size
     {
+        // All of it came and the answer was lost.
+        if is_done(&upload) {
+            forget();
+            return Ok(());
+        }
         offset = number(&upload, "offset");
         id = known;
     }
@@ -129,11 +141,11 @@ async fn send(address: &str, file: &File, path: &str, replaces: bool, show: &dyn
             let _ = Reflect::set(&new, &name.into(), &value);
         }
         let body = JSON::stringify(&new).map_err(|_| String::new())?;
-        let upload = read(ask("POST", address, Some(&body)).await.map_err(|_| lost())?).await?;
+        let upload = ask("POST", address, Some(&body)).await.map_err(|refused| refused.why)?;
         if is_done(&upload) {
             return Ok(());
         }
-        id = Reflect::get(&upload, &"id".into()).ok().and_then(|id| id.as_string()).unwrap_or_default();
+        id = text(&upload, "id");
         if let Some(storage) = &storage {
             let _ = storage.set_item(&key, &id);
         }
@@ -144,40 +156,42 @@ async fn send(address: &str, file: &File, path: &str, replaces: bool, show: &dyn
         show(offset);
         let end = (offset + PIECE).min(size);
         let piece = file.slice_with_f64_and_f64(offset, end).map_err(|_| "it cannot be read any more".to_owned())?;
-        let sent = ask("PUT", &[place.as_str(), "?offset=", &whole(offset)].concat(), Some(&piece)).await;
-        let answer = match sent {
-            Ok(answer) if answer.status() < 500 => answer,
-            // Cut off, or the server is away for a moment: it says how far it has come when it is back.
-            _ => {
-                tries += 1;
-                if tries > TRIES {
-                    return Err(lost());
-                }
-                sleep(PAUSE_MILLIS * tries).await;
-                if let Ok(answer) = ask("GET", &place, None).await
-                    && let Ok(upload) = read(answer).await
-                {
-                    offset = number(&upload, "offset");
-                }
-                continue;
-            }
+        let mut told = ask("PUT", &[place.as_str(), "?offset=", &whole(offset)].concat(), Some(&piece)).await;
+        let is_cut = match &told {
+            Ok(upload) => !is_done(upload) && number(upload, "offset") <= offset,
+            Err(refused) => refused.is_passing(),
         };
-        let upload = match read(answer).await {
-            Ok(upload) => upload,
-            Err(why) => {
-                if let Some(storage) = &storage {
-                    let _ = storage.remove_item(&key);
+        if is_cut {
+            // Cut off, or the server is away for a moment, or it still waits for a piece of ours that never ends: it says how far
+            // it has come.
+            tries += 1;
+            if tries > TRIES {
+                return Err(lost());
+            }
+            sleep(PAUSE_MILLIS * tries).await;
+            told = ask("GET", &place, None).await;
+        }
+        match told {
+            Ok(upload) if is_done(&upload) => {
+                forget();
+                return Ok(());
+            }
+            Ok(upload) => {
+                let now = number(&upload, "offset");
+                if now > offset {
+                    tries = 0;
                 }
-                return Err(why);
+                offset = now;
             }
-        };
-        tries = 0;
-        offset = number(&upload, "offset");
-        if is_done(&upload) {
-            if let Some(storage) = &storage {
-                let _ = storage.remove_item(&key);
+            Err(refused) if refused.is_passing() => {}
+            // After signing in it goes on where it was.
+            Err(refused) if refused.status == SIGNED_OUT => return Err(refused.why),
+            // It will not be taken another time either: what came of it goes, and the same file begins anew.
+            Err(refused) => {
+                let _ = ask("DELETE", &place, None).await;
+                forget();
+                return Err(refused.why);
             }
-            return Ok(());
         }
     }
 }
@@ -186,7 +200,44 @@ fn lost() -> String {
     "the server cannot be reached. Choose the same file again later: it goes on where it was cut.".to_owned()
 }
 
-async fn ask(method: &str, address: &str, body: Option<&JsValue>) -> Result<Response, JsValue> {
+/// Why the server did not take something.
+struct Refused {
+    /// The status; 0 if there was no answer.
+    status: u16,
+    code: String,
+    why: String,
+}
+
+impl Refused {
+    /// Whether it may be otherwise in a moment.
+    fn is_passing(&self) -> bool {
+        self.status == 0
+            || self.status == TOO_MANY
+            || self.status >= 500
+            || self.code == "files.busy"
+            || self.code == "files.offset"
+    }
+}
+
+/// Asks the server. What it says, or why it refuses.
+async fn ask(method: &str, address: &str, body: Option<&JsValue>) -> Result<JsValue, Refused> {
+    let cut = |_| Refused { status: 0, code: String::new(), why: lost() };
+    let answer = fetch(method, address, body).await.map_err(cut)?;
+    let (status, is_good) = (answer.status(), answer.ok());
+    let words = async { JsFuture::from(answer.text().ok()?).await.ok()?.as_string() }.await.unwrap_or_default();
+    let told = JSON::parse(&words).unwrap_or(JsValue::NULL);
+    if is_good && (told.is_object() || status == NO_CONTENT) {
+        return Ok(told);
+    }
+    let why = text(&told, "message");
+    let why =
+        if why.is_empty() { "the server did not take it. Reload the page and try again.".to_owned() } else { why };
+    let code = Reflect::get(&told, &"error".into()).map(|error| text(&error, "code")).unwrap_or_default();
+    // A page in place of an answer is the one to sign in.
+    Err(Refused { status: if is_good { SIGNED_OUT } else { status }, code, why })
+}
+
+async fn fetch(method: &str, address: &str, body: Option<&JsValue>) -> Result<Response, JsValue> {
     let init = RequestInit::new();
     init.set_method(method);
     let headers = Headers::new()?;
@@ -198,16 +249,8 @@ async fn ask(method: &str, address: &str, body: Option<&JsValue>) -> Result<Resp
     JsFuture::from(window().fetch_with_str_and_init(address, &init)).await?.dyn_into()
 }
 
-/// What the server says, or why it refuses.
-async fn read(answer: Response) -> Result<JsValue, String> {
-    let is_good = answer.ok();
-    let text = async { JsFuture::from(answer.text().ok()?).await.ok()?.as_string() }.await.unwrap_or_default();
-    let told = JSON::parse(&text).unwrap_or(JsValue::NULL);
-    if is_good {
-        return Ok(told);
-    }
-    let why = Reflect::get(&told, &"message".into()).ok().and_then(|why| why.as_string());
-    Err(why.unwrap_or_else(|| "the server did not take it. Reload the page and try again.".to_owned()))
+fn text(from: &JsValue, name: &str) -> String {
+    Reflect::get(from, &name.into()).ok().and_then(|value| value.as_string()).unwrap_or_default()
 }
 
 fn number(from: &JsValue, name: &str) -> f64 {

@@ -30,18 +30,21 @@ fn edit(visit: &Visit, editor: EditorPage) -> AnyView {
     let mut crumbs = crumbs(slug, &editor.path);
     crumbs.push(Crumb::new(editor.path.name(), back.clone()));
     let refusal = refusal(&state);
-    let crlf = editor.has_crlf.then(|| view! { <input type="hidden" name="crlf" value="on"/> });
+    // After a refusal the form is still about the version that was looked at first.
+    let version = state.value("version", &editor.version);
+    let crlf =
+        state.is_ticked("crlf", "on", editor.has_crlf).then(|| view! { <input type="hidden" name="crlf" value="on"/> });
     let help = format!("{}. If somebody changes the file meanwhile, both versions are kept.", editor.language);
     let (text, problem) = (state.value("text", &editor.text), state.problem("text"));
-    let action = paths::file_save(slug);
+    let (action, name) = (paths::file_save(slug), editor.path.name().to_owned());
     view! {
         <Page heading=format!("Edit {}", editor.path.name()) crumbs=crumbs>
-            <form method="post" action=action class="stack editor" data-post="save_file">
+            <form method="post" action=action class="stack editor" data-post="save_file" data-colours=name>
                 <input type="hidden" name="path" value=path/>
-                <input type="hidden" name="version" value=editor.version/>
+                <input type="hidden" name="version" value=version/>
                 {crlf}
                 {refusal}
-                <TextField label="Text" name="text" value=text problem=problem rows=24 help=help required=true/>
+                <TextField label="Text" name="text" value=text problem=problem rows=24 help=help code=true/>
                 <div class="row">
                     <SubmitButton icon="check" pending="Saving…">"Save"</SubmitButton>
                     <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
@@ -77,14 +80,14 @@ pub fn NewFilePage() -> impl IntoView {
             view! {
                 <Page heading="New file" crumbs=crumbs>
                     <Card>
-                        <form method="post" action=action class="stack editor" data-post="save_file">
+                        <form method="post" action=action class="stack editor" data-post="save_file" data-colours="">
                             <input type="hidden" name="path" value=path/>
                             {refusal}
                             <Field
                                 label="Name" name="name" value=name problem=wrong_name required=true autofocus=true autocomplete="off"
                                 placeholder="train.py"
                             />
-                            <TextField label="Text" name="text" value=text problem=wrong_text rows=18/>
+                            <TextField label="Text" name="text" value=text problem=wrong_text rows=18 code=true/>
                             <div class="row">
                                 <SubmitButton icon="check" pending="Saving…">"Make file"</SubmitButton>
                                 <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>

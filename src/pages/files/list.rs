@@ -1,7 +1,7 @@
 //! A folder.
 
 use atelier_domain::access::{Action, Whose};
-use atelier_domain::files::bytes;
+use atelier_domain::files::{FilePath, bytes};
 use atelier_domain::text::{counted, grouped};
 use atelier_files::{Entry, Kind, Order};
 use leptos::prelude::*;
@@ -57,7 +57,7 @@ fn show(visit: &Visit, query: Query, sort: Sort, page: FolderPage) -> AnyView {
     let heading = if page.path.is_top() { "Files".to_owned() } else { page.path.name().to_owned() };
     let sub = match page.path.person() {
         _ if page.path.is_top() => {
-            "The same files in every instance and job, as /shared there. They stay when instances go.".to_owned()
+            format!("The same files in every instance and job, as {} there. They stay when instances go.", page.inside)
         }
         _ if page.path.is_users() => "Everybody’s own folder. What is closed is for its owner alone.".to_owned(),
         Some(handle) => match page.owners.name(handle) {
@@ -236,7 +236,7 @@ fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
     .into_any()
 }
 
-fn menu(slug: &str, page: &FolderPage, path: &atelier_domain::files::FilePath, entry: &Entry) -> AnyView {
+fn menu(slug: &str, page: &FolderPage, path: &FilePath, entry: &Entry) -> AnyView {
     let id = format!("m-{}", entry.version);
     let get = match entry.kind {
         Kind::Folder => Some((paths::file_zip(slug, path.as_str()), "Download as ZIP")),
@@ -322,7 +322,9 @@ fn side(visit: &Visit, page: &FolderPage) -> AnyView {
     };
     let disk = format!("{} of {} free", bytes(free), bytes(size));
     let (usage, trash) = (paths::files_usage(slug), paths::trash(slug));
+    let tree = tree(slug, page);
     view! {
+        {tree}
         {uploads}
         {folder}
         {door}
@@ -336,6 +338,50 @@ fn side(visit: &Visit, page: &FolderPage) -> AnyView {
         </Card>
     }
     .into_any()
+}
+
+/// The folders from the top down to this one, with those beside them.
+fn tree(slug: &str, page: &FolderPage) -> AnyView {
+    let inner = level(slug, page, 0);
+    let top = folder_link(slug, page, &FilePath::default());
+    view! {
+        <Card heading="Folders">
+            <nav class="folder-tree" aria-label="Folders"><ul><li>{top}{inner}</li></ul></nav>
+        </Card>
+    }
+    .into_any()
+}
+
+/// One level of the tree; the next is inside the folder that leads on.
+fn level(slug: &str, page: &FolderPage, number: usize) -> AnyView {
+    let Some(this) = page.tree.get(number).filter(|this| !this.folders.is_empty()) else { return ().into_any() };
+    let next = page.tree.get(number + 1).map(|next| &next.folder);
+    let folders: Vec<_> = this
+        .folders
+        .iter()
+        .map(|folder| {
+            let inner = if next == Some(folder) { level(slug, page, number + 1) } else { ().into_any() };
+            let link = folder_link(slug, page, folder);
+            view! { <li>{link}{inner}</li> }
+        })
+        .collect();
+    let more = (this.more > 0 || this.is_partial).then(|| {
+        let text = match (this.more, this.is_partial) {
+            (0, _) => "… more".to_owned(),
+            (more, true) => format!("… {} or more", grouped(more as u64)),
+            (more, false) => format!("… {} more", grouped(more as u64)),
+        };
+        let (href, label) = (paths::files(slug, this.folder.as_str()), format!("{text} in {}", this.folder));
+        view! { <li><a class="faint" href=href aria-label=label>{text}</a></li> }
+    });
+    view! { <ul>{folders}{more}</ul> }.into_any()
+}
+
+fn folder_link(slug: &str, page: &FolderPage, folder: &FilePath) -> AnyView {
+    let name = if folder.is_top() { "Files".to_owned() } else { folder.name().to_owned() };
+    let current = (*folder == page.path).then_some("page");
+    let href = paths::files(slug, folder.as_str());
+    view! { <a href=href aria-current=current><Icon name="folder" class="i-s"/><span>{name}</span></a> }.into_any()
 }
 
 /// The form for files. Script sends them in pieces, shows how far they are, and goes on after a cut.

@@ -1,36 +1,27 @@
 //! A notebook as it is shown: nothing of it runs.
 
 use atelier_domain::files::FilePath;
-use atelier_domain::files::colour::Language;
 use leptos::prelude::*;
 
 use crate::paths;
 use crate::studio::files::notebook::{Cell, CellKind, Notebook, Output};
-use crate::studio::files::preview::{coloured, markdown};
 
 /// All cells that are shown.
 pub fn show(slug: &str, path: &FilePath, notebook: Notebook) -> AnyView {
-    let language = Language::named(&notebook.language);
     let cells: Vec<_> =
-        notebook.cells.into_iter().enumerate().map(|(number, one)| cell(slug, path, &language, number, one)).collect();
+        notebook.cells.into_iter().enumerate().map(|(number, one)| cell(slug, path, number, one)).collect();
     let cut = notebook.is_cut.then(|| {
         view! { <p class="faint xs">"Only the first cells are shown. Open the notebook in JupyterLab for all of them."</p> }
     });
     view! { <div class="notebook">{cells}</div>{cut} }.into_any()
 }
 
-fn cell(slug: &str, path: &FilePath, language: &Language, number: usize, cell: Cell) -> AnyView {
-    let inside = match cell.kind {
-        CellKind::Markdown => {
-            let markup = markdown(&cell.source, path, slug);
-            return view! { <section class="cell prose" inner_html=markup></section> }.into_any();
-        }
-        CellKind::Raw => view! { <pre class="source"><code>{cell.source}</code></pre> }.into_any(),
-        CellKind::Code => {
-            let markup = coloured(&cell.source, language);
-            view! { <pre class="source"><code inner_html=markup></code></pre> }.into_any()
-        }
-    };
+fn cell(slug: &str, path: &FilePath, number: usize, cell: Cell) -> AnyView {
+    let markup = cell.markup;
+    if cell.kind == CellKind::Markdown {
+        return view! { <section class="cell prose" inner_html=markup></section> }.into_any();
+    }
+    let inside = view! { <pre class="source"><code inner_html=markup></code></pre> };
     let count = cell.count.map(|count| view! { <span class="count" aria-hidden="true">{format!("[{count}]")}</span> });
     let outputs: Vec<_> = cell.outputs.into_iter().map(|one| output(slug, path, number, one)).collect();
     view! { <section class="cell code">{count}<div class="stack-s">{inside}{outputs}</div></section> }.into_any()

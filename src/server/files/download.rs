@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::sync::LazyLock;
 
 use atelier_domain::files::FilePath;
 use atelier_files::Entry;
@@ -11,24 +10,19 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use tokio::sync::Semaphore;
 
 use super::{caller, parameter};
 use crate::api::caller::Caller;
 use crate::error::AppError;
 use crate::server::downloads::{disposition, refused, request_id};
 use crate::server::state::AppState;
-use crate::studio::files::preview::{MOST_IMAGE, image_kind};
+use crate::studio::files::preview::{MOST_IMAGE, MOST_NOTEBOOK, image_kind};
 use crate::studio::files::{Desk, Use, notebook, said};
 
 /// How much is read at once.
 const PIECE: usize = 256 << 10;
 /// The policy of whatever comes out of Files: nothing in it may do anything.
 const BOXED: &str = "sandbox; default-src 'none'; frame-ancestors 'none'";
-/// So much of a notebook is read for its pictures.
-const MOST_NOTEBOOK: u64 = 16 << 20;
-/// So many notebooks are taken apart at once: each is held in memory meanwhile.
-static NOTEBOOKS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(2));
 
 /// `GET …/files/download?path=…`
 pub async fn file(State(state): State<AppState>, request: Request) -> Response {
@@ -204,7 +198,7 @@ pub async fn notebook_image(State(state): State<AppState>, request: Request) -> 
         if entry.size > MOST_NOTEBOOK || FilePath::parse(&path).is_ok_and(|path| path.ending() != "ipynb") {
             return Err(nothing());
         }
-        let _turn = caller.checked(NOTEBOOKS.acquire().await)?;
+        let _turn = caller.checked(notebook::TURNS.acquire().await)?;
         let read = tokio::task::spawn_blocking(move || {
             let mut bytes = Vec::new();
             file.take(MOST_NOTEBOOK).read_to_end(&mut bytes)?;

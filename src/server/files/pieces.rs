@@ -3,6 +3,7 @@
 //! The portal's script and the API speak the same JSON; only who asks is told differently.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_files::{Error, Expect, NewUpload, Upload};
@@ -17,7 +18,8 @@ use super::{caller, parameter, take};
 use crate::api::caller::Caller;
 use crate::error::AppError;
 use crate::server::state::AppState;
-use crate::studio::files::{Desk, Use, said};
+use crate::studio::files::count::Meter;
+use crate::studio::files::{Desk, Taken, Use, check_reserve, said};
 
 /// How long nothing may come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -56,8 +58,8 @@ pub struct UploadView {
 }
 
 impl UploadView {
-    fn of(upload: Upload, is_done: bool) -> Self {
-        let Upload { id, path, size, offset } = upload;
+    fn of(upload: Upload) -> Self {
+        let Upload { id, path, size, offset, is_done } = upload;
         Self { id, path: path.as_str().to_owned(), size, offset, is_done }
     }
 }
@@ -81,37 +83,62 @@ pub async fn begin(caller: &Caller, new: Begin) -> Result<UploadView, AppError> 
     let new = NewUpload { path, size: new.size, expect };
     let begun = desk.work(caller, Use::Write, move |area, who| area.begin_upload(who, &new)).await?;
     if begun.size == 0 {
-        return finish(caller, &desk, begun).await;
+        let taken = take_over(caller, &begun.id).await?;
+        return finish(caller, &desk, begun, taken).await;
     }
-    Ok(UploadView::of(begun, false))
+    Ok(UploadView::of(begun))
+}
+
+/// Takes an upload for this request alone. It is given back when the last piece of work with it has ended, also where the request
+/// itself is gone by then.
+async fn take_over(caller: &Caller, id: &str) -> Result<Arc<Taken>, AppError> {
+    let taken = caller.state.files().take(id).await;
+    taken.map(Arc::new).ok_or_else(|| said(caller, Error::Busy, Use::Write))
 }
 
 /// How far an upload is.
 pub async fn look(caller: &Caller, id: String) -> Result<UploadView, AppError> {
     let desk = Desk::open(caller).await?;
-    let upload = desk.work(caller, Use::Read, move |area, who| area.upload(who, &id)).await?;
-    Ok(UploadView::of(upload, false))
+    Ok(UploadView::of(standing(caller, &desk, &id).await?))
 }
 
-/// Adds a piece that begins at `offset`; the last one puts the file in its place.
+async fn standing(caller: &Caller, desk: &Desk, id: &str) -> Result<Upload, AppError> {
+    let id = id.to_owned();
+    desk.work(caller, Use::Read, move |area, who| area.upload(who, &id)).await
+}
+
+/// Adds a piece that begins at `offset`; the last one puts the file in its place. A piece that follows what is there takes the place
+/// of an older request that still waits for its own: its client has gone on. What that one has gathered and not written is dropped.
 pub async fn add(caller: &Caller, id: String, offset: u64, body: Body) -> Result<UploadView, AppError> {
     let desk = Desk::open(caller).await?;
-    let busy = |caller: &Caller| said(caller, Error::Busy, Use::Write);
-    let _taken = caller.state.files().take(&id).ok_or_else(|| busy(caller))?;
+    // Nobody is disturbed for a piece that does not fit.
+    let before = standing(caller, &desk, &id).await?;
+    if !before.is_done && before.offset != offset {
+        return Err(said(caller, Error::Offset { at: before.offset }, Use::Write));
+    }
+    let taken = take_over(caller, &id).await?;
+    // Whoever had it may have brought it to its end meanwhile.
+    let before = standing(caller, &desk, &id).await?;
+    if before.is_done {
+        return Ok(UploadView::of(before));
+    }
     let wanted = id.clone();
     let opened = desk.work(caller, Use::Write, move |area, who| area.open_upload(who, &wanted, offset));
     let (mut file, mut upload) = opened.await?;
     desk.check(caller, &upload.path, Use::Write).await?;
-    let allowed = desk.allowance(caller).await?;
+    let mut meter = Meter::begin(caller, &desk).await?;
     let left = upload.size - upload.offset.min(upload.size);
     let mut pieces = body.into_data_stream();
     let mut gathered = Vec::new();
     let mut came = 0_u64;
     loop {
         // What came before a cut is kept: the client asks how far it is and goes on.
-        let piece = match tokio::time::timeout(PATIENCE, pieces.next()).await {
-            Ok(Some(Ok(piece))) => Some(piece),
-            Ok(Some(Err(_)) | None) | Err(_) => None,
+        let piece = tokio::select! {
+            next = tokio::time::timeout(PATIENCE, pieces.next()) => match next {
+                Ok(Some(Ok(piece))) => Some(piece),
+                Ok(Some(Err(_)) | None) | Err(_) => None,
+            },
+            () = taken.wanted() => return Err(said(caller, Error::Busy, Use::Write)),
         };
         if let Some(piece) = &piece {
             came += piece.len() as u64;
@@ -122,43 +149,68 @@ pub async fn add(caller: &Caller, id: String, offset: u64, body: Body) -> Result
                 );
                 return Err(AppError::Refused { code: "files.piece".into(), message });
             }
-            if came > allowed {
-                return Err(desk.no_room(caller, left).await);
-            }
             gathered.extend_from_slice(piece);
         }
         if gathered.len() >= GATHERED || (piece.is_none() && !gathered.is_empty()) {
             let bytes = std::mem::take(&mut gathered);
-            let written = desk.work(caller, Use::Write, move |_, _| {
+            let count = bytes.len() as u64;
+            meter.check(caller, &desk, count).await?;
+            let held = taken.clone();
+            let written = desk.work(caller, Use::Write, move |area, _| {
+                let _held = held;
+                check_reserve(area, bytes.len())?;
                 file.write_all(&bytes)
                     .map_err(|error| rustix::io::Errno::from_io_error(&error).map_or(Error::Io(error), Error::from))?;
                 let mut bytes = bytes;
                 bytes.clear();
                 Ok((file, bytes))
             });
-            (file, gathered) = written.await?;
+            (file, gathered) = match written.await {
+                Ok(written) => written,
+                Err(AppError::Refused { code, .. }) if code == "disk-full" => {
+                    return Err(desk.no_room(caller, left).await);
+                }
+                Err(error) => return Err(error),
+            };
+            // What is written stays until it is given up, whatever becomes of this request.
+            meter.add(count);
+            meter.keep();
         }
         if piece.is_none() {
             break;
         }
     }
     drop(file);
-    upload = desk.work(caller, Use::Write, move |area, who| area.upload(who, &id)).await?;
-    if upload.offset == upload.size { finish(caller, &desk, upload).await } else { Ok(UploadView::of(upload, false)) }
+    upload = standing(caller, &desk, &id).await?;
+    if upload.offset == upload.size { finish(caller, &desk, upload, taken).await } else { Ok(UploadView::of(upload)) }
 }
 
-async fn finish(caller: &Caller, desk: &Desk, upload: Upload) -> Result<UploadView, AppError> {
+async fn finish(caller: &Caller, desk: &Desk, upload: Upload, taken: Arc<Taken>) -> Result<UploadView, AppError> {
     let id = upload.id.clone();
-    desk.work(caller, Use::Write, move |area, who| area.finish_upload(who, &id)).await?;
-    caller.state.files().counted.add(&desk.who.handle, upload.size);
-    Ok(UploadView::of(upload, true))
+    desk.work(caller, Use::Write, move |area, who| {
+        let _held = taken;
+        area.finish_upload(who, &id)
+    })
+    .await?;
+    Ok(UploadView::of(Upload { is_done: true, ..upload }))
 }
 
 /// Gives an upload up.
 pub async fn abandon(caller: &Caller, id: String) -> Result<(), AppError> {
     let desk = Desk::open(caller).await?;
-    let _taken = caller.state.files().take(&id).ok_or_else(|| said(caller, Error::Busy, Use::Write))?;
-    desk.work(caller, Use::Write, move |area, who| area.abandon_upload(who, &id)).await
+    // Asked first: nobody is disturbed by who has no such upload.
+    standing(caller, &desk, &id).await?;
+    let taken = take_over(caller, &id).await?;
+    let upload = standing(caller, &desk, &id).await?;
+    desk.work(caller, Use::Write, move |area, who| {
+        let _held = taken;
+        area.abandon_upload(who, &id)
+    })
+    .await?;
+    if !upload.is_done {
+        caller.state.files().counted.take_back(&desk.who.handle, upload.offset);
+    }
+    Ok(())
 }
 
 /// `POST …/files/uploads`, for the portal's script.

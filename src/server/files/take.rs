@@ -19,7 +19,8 @@ use crate::form::Flash;
 use crate::paths;
 use crate::server::state::AppState;
 use crate::server::{downloads, form_posts, guard};
-use crate::studio::files::{Desk, Use};
+use crate::studio::files::count::Meter;
+use crate::studio::files::{Desk, Use, check_reserve};
 
 /// The name under which the page finds the flash.
 pub const FORM: &str = "upload_files";
@@ -27,8 +28,6 @@ pub const FORM: &str = "upload_files";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// So much is gathered before it is written.
 const GATHERED: usize = 1 << 20;
-/// After so many bytes the room is looked at again.
-const LOOK_EVERY: u64 = 64 << 20;
 /// The most files of one form.
 const MOST_FILES: usize = 2_000;
 
@@ -124,6 +123,9 @@ async fn one(
     mut field: Field<'_>,
 ) -> Result<Entry, AppError> {
     let path = inside(folder, name)?;
+    // The name may lead into folders of which nothing was asked yet.
+    desk.check(caller, &path, Use::Write).await?;
+    Desk::check_parent(&path.parent().unwrap_or_default())?;
     let expect = if replaces { Expect::Anything } else { Expect::Nothing };
     prepare(caller, desk, &path, &expect).await.map_err(|error| about(&path, error))?;
     let mut writer = Writer::begin(caller, desk, path).await?;
@@ -188,31 +190,21 @@ pub struct Writer {
     path: FilePath,
     staged: Option<Staged>,
     gathered: Vec<u8>,
+    /// How many bytes are on the disk.
     written: u64,
-    /// So many bytes may come before the room is looked at again.
-    allowed: u64,
+    meter: Meter,
 }
 
 impl Writer {
     /// Begins.
     pub async fn begin(caller: &Caller, desk: &Desk, path: FilePath) -> Result<Self, AppError> {
-        let allowed = desk.allowance(caller).await?;
+        let meter = Meter::begin(caller, desk).await?;
         let staged = desk.work(caller, Use::Write, |area, who| area.stage(who)).await?;
-        Ok(Self { desk: desk.clone(), path, staged: Some(staged), gathered: Vec::new(), written: 0, allowed })
+        Ok(Self { desk: desk.clone(), path, staged: Some(staged), gathered: Vec::new(), written: 0, meter })
     }
 
     /// Adds a piece.
     pub async fn add(&mut self, caller: &Caller, piece: Bytes) -> Result<(), AppError> {
-        let before = self.written / LOOK_EVERY;
-        self.written += piece.len() as u64;
-        // Others write too: what was free at the beginning may be gone.
-        if self.written / LOOK_EVERY != before {
-            let allowed = self.desk.allowance(caller).await?;
-            self.allowed = self.allowed.min(self.written.saturating_add(allowed));
-        }
-        if self.written > self.allowed {
-            return Err(self.desk.no_room(caller, self.written).await);
-        }
         self.gathered.extend_from_slice(&piece);
         if self.gathered.len() >= GATHERED { self.write(caller).await } else { Ok(()) }
     }
@@ -220,7 +212,10 @@ impl Writer {
     async fn write(&mut self, caller: &Caller) -> Result<(), AppError> {
         let Some(mut staged) = self.staged.take() else { return Ok(()) };
         let gathered = std::mem::take(&mut self.gathered);
-        let written = self.desk.work(caller, Use::Write, move |_, _| {
+        let count = gathered.len() as u64;
+        self.meter.check(caller, &self.desk, count).await?;
+        let written = self.desk.work(caller, Use::Write, move |area, _| {
+            check_reserve(area, gathered.len())?;
             staged.write(&gathered)?;
             let mut gathered = gathered;
             gathered.clear();
@@ -230,10 +225,12 @@ impl Writer {
             Ok((staged, gathered)) => {
                 self.staged = Some(staged);
                 self.gathered = gathered;
+                self.written += count;
+                self.meter.add(count);
                 Ok(())
             }
             Err(AppError::Refused { code, .. }) if code == "disk-full" => {
-                Err(self.desk.no_room(caller, self.written).await)
+                Err(self.desk.no_room(caller, self.written + count).await)
             }
             Err(error) => Err(error),
         }
@@ -245,7 +242,7 @@ impl Writer {
         let staged = self.staged.take().ok_or_else(|| AppError::Internal { request: caller.request.id.clone() })?;
         let path = self.path.clone();
         let placed = self.desk.work(caller, Use::Write, move |area, _| area.place(staged, &path, &expect)).await?;
-        caller.state.files().counted.add(&self.desk.who.handle, placed.size);
+        self.meter.keep();
         Ok(placed)
     }
 }

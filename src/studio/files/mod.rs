@@ -10,8 +10,11 @@ pub mod preview;
 pub mod run_as_job;
 pub mod sweep;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::files::{FilePath, bytes};
@@ -20,6 +23,7 @@ use atelier_domain::text::{Problem, shortened};
 use atelier_engine::clock;
 use atelier_engine::fleet::Fleet;
 use atelier_files::{Area, Error, Who};
+use tokio::sync::Notify;
 
 use self::count::Counted;
 use crate::api::caller::Caller;
@@ -27,6 +31,8 @@ use crate::error::AppError;
 
 /// So much of the disk is never given to files: stopping and deleting must be written down somewhere.
 pub const RESERVE: u64 = 256 << 20;
+/// So long is waited until a request gives an upload back that another wants: it finishes its write.
+const HAND_OVER: Duration = Duration::from_secs(10);
 
 /// The files of the server: the area, and what was counted in it.
 #[derive(Debug, Default)]
@@ -35,9 +41,18 @@ pub struct Files {
     /// Where programs in sandboxes see it.
     seen_at: OnceLock<PathBuf>,
     /// What was counted last.
-    pub counted: Counted,
+    pub counted: Arc<Counted>,
     /// Uploads that a request is adding to.
-    busy: std::sync::Mutex<std::collections::HashSet<String>>,
+    busy: Mutex<HashMap<String, Arc<Holder>>>,
+}
+
+/// The request that has an upload in its hands.
+#[derive(Debug, Default)]
+struct Holder {
+    /// Somebody else wants it.
+    is_wanted: Notify,
+    /// It was given back.
+    is_free: Notify,
 }
 
 impl Files {
@@ -60,10 +75,39 @@ impl Files {
         self.seen_at.get().cloned().unwrap_or_else(|| fleet.folders().shared())
     }
 
-    /// Takes an upload for one request; none while another has it.
-    pub fn take(self: &Arc<Self>, id: &str) -> Option<Taken> {
-        let mut busy = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        busy.insert(id.to_owned()).then(|| Taken { files: self.clone(), id: id.to_owned() })
+    /// Takes an upload for one request, or says who has it.
+    fn try_take(self: &Arc<Self>, id: &str) -> Result<Taken, Arc<Holder>> {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        match busy.entry(id.to_owned()) {
+            Entry::Occupied(held) => Err(held.get().clone()),
+            Entry::Vacant(free) => {
+                let holder = free.insert(Arc::default()).clone();
+                Ok(Taken { files: self.clone(), id: id.to_owned(), holder })
+            }
+        }
+    }
+
+    /// Takes an upload for one request. Whoever has it is asked to leave: a request whose client is gone would hold it until its
+    /// patience ends. None if they do not in time.
+    pub async fn take(self: &Arc<Self>, id: &str) -> Option<Taken> {
+        let taking = async {
+            loop {
+                let holder = match self.try_take(id) {
+                    Ok(taken) => return taken,
+                    Err(holder) => holder,
+                };
+                let freed = holder.is_free.notified();
+                tokio::pin!(freed);
+                freed.as_mut().enable();
+                // Given back between the two looks: nobody would say so a second time.
+                if let Ok(taken) = self.try_take(id) {
+                    return taken;
+                }
+                holder.is_wanted.notify_one();
+                freed.await;
+            }
+        };
+        tokio::time::timeout(HAND_OVER, taking).await.ok()
     }
 }
 
@@ -72,11 +116,20 @@ impl Files {
 pub struct Taken {
     files: Arc<Files>,
     id: String,
+    holder: Arc<Holder>,
+}
+
+impl Taken {
+    /// Waits until somebody else wants it.
+    pub async fn wanted(&self) {
+        self.holder.is_wanted.notified().await;
+    }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.files.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&self.id);
+        self.files.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.holder.is_free.notify_waiters();
     }
 }
 
@@ -198,23 +251,9 @@ impl Desk {
         }
         let workspace = &caller.actor()?.workspace.id;
         if let Some(limit) = caller.checked(caller.store().files_limit(workspace).await)? {
-            let used = count::used_by(caller, self).await?.bytes;
-            if used.saturating_add(more) > limit {
-                return Err(over(used, more, limit));
-            }
+            count::check_limit(caller, self, limit, more).await?;
         }
         Ok(())
-    }
-
-    /// How many bytes more the person may write now; the most there can be if nothing limits it.
-    pub async fn allowance(&self, caller: &Caller) -> Result<u64, AppError> {
-        let (free, _) = self.work(caller, Use::Read, |area, _| area.room()).await?;
-        let on_disk = if caller.state.engine().status().is_disk_low { 0 } else { free.saturating_sub(RESERVE) };
-        let workspace = &caller.actor()?.workspace.id;
-        Ok(match caller.checked(caller.store().files_limit(workspace).await)? {
-            Some(limit) => on_disk.min(limit.saturating_sub(count::used_by(caller, self).await?.bytes)),
-            None => on_disk,
-        })
     }
 
     /// Why there is no room for so many bytes.
@@ -242,6 +281,13 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// Whether so many bytes can be written and the reserve is still there afterwards. Asked before each write: others write too, and
+/// what was free when a file began to come may be gone.
+pub fn check_reserve(area: &Area, more: usize) -> Result<(), Error> {
+    let (free, _) = area.room()?;
+    if free < RESERVE.saturating_add(more as u64) { Err(Error::Full { free }) } else { Ok(()) }
 }
 
 fn refused(code: &str, message: String) -> AppError {

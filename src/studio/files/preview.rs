@@ -6,9 +6,10 @@ use std::io::Read as _;
 
 use atelier_domain::files::FilePath;
 use atelier_domain::files::colour::{Language, pieces};
+use atelier_domain::text::counted;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use super::notebook::{self, Notebook};
+use super::notebook::{self, CellKind, Notebook};
 use crate::components::escape_text;
 use crate::paths;
 
@@ -19,7 +20,7 @@ const MOST_TABLE: (u64, usize, usize) = (1 << 20, 200, 40);
 /// The longest text of one cell.
 const MOST_CELL: usize = 200;
 /// So large may a notebook be, since half of one cannot be read.
-const MOST_NOTEBOOK: u64 = 16 << 20;
+pub const MOST_NOTEBOOK: u64 = 16 << 20;
 /// So large may a picture be.
 pub const MOST_IMAGE: u64 = 64 << 20;
 /// The longest text that can be edited.
@@ -85,7 +86,12 @@ pub fn of(file: File, path: &FilePath, size: u64, slug: &str) -> std::io::Result
         });
     }
     if ending == "ipynb" && !is_cut {
-        return Ok(match notebook::read(&start) {
+        let paint = |kind: CellKind, source: &str, language: &str| match kind {
+            CellKind::Markdown => markdown(source, path, slug),
+            CellKind::Code => coloured(source, &Language::named(language)),
+            CellKind::Raw => escape_text(source),
+        };
+        return Ok(match notebook::read(&start, &paint) {
             Some(notebook) => Preview::Notebook(Box::new(notebook)),
             None => Preview::None {
                 why: "This notebook cannot be read: it is no JSON in the form of Jupyter, version 4.".into(),
@@ -119,6 +125,30 @@ pub fn text_of(bytes: &[u8], is_cut: bool) -> Option<&str> {
         }
         Err(_) => None,
     }
+}
+
+/// What a text has that does not survive an editor in a browser, which knows one kind of line end and no NUL.
+pub fn why_not_edited(text: &str) -> Option<String> {
+    let count = |part: &str| text.matches(part).count();
+    if let nuls @ 1.. = count("\0") {
+        return Some(format!(
+            "it has {} with the number 0, which browsers leave out.",
+            counted(nuls as u64, "character", "characters")
+        ));
+    }
+    let (pairs, returns, ends) = (count("\r\n"), count("\r"), count("\n"));
+    if returns > pairs {
+        let lone =
+            counted((returns - pairs) as u64, "carriage return that ends no line", "carriage returns that end no line");
+        return Some(format!("it has {lone}, which browsers turn into line ends."));
+    }
+    if pairs > 0 && ends > pairs {
+        return Some(format!(
+            "{pairs} of its lines end with a carriage return and {} without, and browsers make them all the same.",
+            ends - pairs
+        ));
+    }
+    None
 }
 
 /// The kind of a picture that browsers show and that can hold no script, by its first bytes.
@@ -349,6 +379,18 @@ mod tests {
         assert_eq!(text_of(&"aé".as_bytes()[..2], true), Some("a"));
         assert_eq!(text_of(b"a\0b", false), None);
         assert_eq!(text_of(b"a\xff\xff\xff\xffb", false), None);
+    }
+
+    #[test]
+    fn texts_that_an_editor_in_a_browser_would_change_are_told() {
+        for text in ["", "a", "a\nb\n", "a\r\nb\r\n", "a\r\nb"] {
+            assert_eq!(why_not_edited(text), None, "{text:?}");
+        }
+        for (text, why) in
+            [("a\0b", "1 character with"), ("a\rb\n", "1 carriage return"), ("a\r\nb\n", "1 of its lines")]
+        {
+            assert!(why_not_edited(text).is_some_and(|told| told.contains(why)), "{text:?}");
+        }
     }
 
     #[test]

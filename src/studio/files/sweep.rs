@@ -7,7 +7,7 @@ use atelier_domain::Timestamp;
 use atelier_domain::time::Span;
 use atelier_engine::clock;
 use atelier_engine::run::Phase;
-use atelier_files::Who;
+use atelier_files::{Error, Who};
 
 use crate::server::state::AppState;
 
@@ -42,18 +42,26 @@ pub async fn sweep(state: &AppState, now: Timestamp) -> Result<(usize, usize), S
     let (old_uploads, old_trash) = (now.0 - UPLOADS.as_millis(), now.0 - TRASH.as_millis());
     let swept = tokio::task::spawn_blocking(move || {
         let area = files.area(&fleet).map_err(|error| error.to_string())?;
-        let (mut uploads, mut trash) = (0, 0);
+        let (mut uploads, mut trash, mut problem) = (0, 0, None);
         for person in people {
             // As ourselves, in folders that are each person's own.
             let who = Who { handle: person.handle, uid: None };
-            uploads += area.sweep_uploads(&who, old_uploads).unwrap_or_default();
-            trash += area.purge(&who, None, old_trash).unwrap_or_default();
+            let swept = [area.sweep_uploads(&who, old_uploads), area.purge(&who, None, old_trash)];
+            for (swept, count) in swept.into_iter().zip([&mut uploads, &mut trash]) {
+                match swept {
+                    Ok(gone) => *count += gone,
+                    // Somebody who may look and not write has no folder.
+                    Err(Error::NotFound) => {}
+                    // What cannot be removed does not keep the rest.
+                    Err(error) => problem = problem.or_else(|| Some(format!("{}: {error}", who.handle))),
+                }
+            }
         }
-        Ok::<_, String>((uploads, trash))
+        Ok::<_, String>((uploads, trash, problem))
     });
-    let (uploads, trash) = swept.await.map_err(|error| error.to_string())??;
+    let (uploads, trash, problem) = swept.await.map_err(|error| error.to_string())??;
     if uploads + trash > 0 {
         tracing::info!(uploads, trash, "removed old uploads and deleted files");
     }
-    Ok((uploads, trash))
+    problem.map_or(Ok((uploads, trash)), Err)
 }

@@ -156,6 +156,18 @@ async fn the_own_folder_is_closed_until_it_is_opened() {
         assert_eq!(answer.status, StatusCode::CONFLICT, "{function}: {}", answer.text);
         answer.shows("somebody else");
     }
+    // Nor by a name that leads there, whichever folder the form is for.
+    for name in ["Users/ines/secret.txt", "Users/ines/new.txt", "Users/noor2/x"] {
+        upload(&mut noor, "", &[(name, b"mine now")], true).await;
+        noor.get("/w/perception/files").await.shows("somebody else’s own folder");
+    }
+    upload(&mut noor, "", &[("Users/x.txt", b"x")], true).await;
+    assert_eq!(on_disk(&server, "Users/ines/secret.txt").as_deref(), Some("hush"));
+    for path in ["Users/ines/new.txt", "Users/noor2/x", "Users/x.txt"] {
+        assert_eq!(on_disk(&server, path), None, "{path}");
+    }
+    upload(&mut noor, "", &[("Users/noor/own.txt", b"mine")], false).await;
+    assert_eq!(on_disk(&server, "Users/noor/own.txt").as_deref(), Some("mine"), "one's own is one's own");
     ines.submit(HOME, "open_folder", &[("open", "on")]).await.shows("Everybody may look");
     noor.get(file).await.shows("hush");
     noor.get("/w/perception/files/edit?path=Users%2Fines%2Fsecret.txt").await.hides("hush");
@@ -178,6 +190,79 @@ async fn the_own_folder_is_closed_until_it_is_opened() {
     upload(&mut rita, "team", &[("x.txt", b"x")], false).await;
     assert_eq!(on_disk(&server, "team/x.txt"), None);
     assert!(!server.state.fleet().folders().shared().join("Users/rita").exists(), "who may not write has no folder");
+}
+
+#[tokio::test]
+async fn a_refused_save_is_still_about_the_version_that_was_opened() {
+    let server = Server::set_up().await;
+    let mut browser = server.owner().await;
+    upload(&mut browser, "Users/ines", &[("plan.txt", b"one\r\n")], false).await;
+    let edit = "/w/perception/files/edit?path=Users%2Fines%2Fplan.txt";
+    let version = |text: &str| {
+        let found = text.split("name=\"version\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+        found.expect("a version").to_owned()
+    };
+    let first = version(&browser.get(edit).await.text);
+    let long = "x".repeat((1 << 20) + 1);
+    let fields =
+        [("path", "Users/ines/plan.txt"), ("version", first.as_str()), ("text", long.as_str()), ("crlf", "on")];
+    let refused = save(&mut browser, &fields).await;
+    // Somebody else is quicker.
+    std::fs::write(server.state.fleet().folders().shared().join("Users/ines/plan.txt"), "theirs\n").expect("writes");
+    let again = browser.get(refused.location()).await;
+    again.shows("at most 1024 KiB").shows("name=\"crlf\"");
+    assert_eq!(version(&again.text), first, "not the newer one");
+    let fields = [("path", "Users/ines/plan.txt"), ("version", first.as_str()), ("text", "mine\r\n"), ("crlf", "on")];
+    let saved = save(&mut browser, &fields).await;
+    browser.get(saved.location()).await.shows("Somebody changed");
+    assert_eq!(on_disk(&server, "Users/ines/plan.txt").as_deref(), Some("theirs\n"), "theirs is not lost");
+    assert_eq!(on_disk(&server, "Users/ines/plan (yours).txt").as_deref(), Some("mine\r\n"));
+    // A fresh visit begins with what is there now.
+    let fresh = browser.get(edit).await;
+    fresh.shows("theirs").hides("name=\"crlf\"");
+    assert_ne!(version(&fresh.text), first);
+}
+
+#[tokio::test]
+async fn the_editor_refuses_what_it_would_change() {
+    let server = Server::set_up().await;
+    let mut browser = server.owner().await;
+    let late = [&b"x".repeat(9_000)[..], b"\0"].concat();
+    let files: [(&str, &[u8], &str); 3] = [
+        ("mixed.txt", b"a\r\nb\n", "1 of its lines end with a carriage return and 1 without"),
+        ("lone.txt", b"a\rb\n", "1 carriage return that ends no line"),
+        ("late.txt", &late, "1 character with the number 0"),
+    ];
+    for (name, bytes, why) in files {
+        upload(&mut browser, "Users/ines", &[(name, bytes)], false).await;
+        let page = browser.get(&format!("/w/perception/files/edit?path=Users%2Fines%2F{name}")).await;
+        page.shows(why).hides("<textarea");
+    }
+}
+
+#[tokio::test]
+async fn a_tree_of_folders_is_beside_each_and_bounded() {
+    let server = Server::set_up().await;
+    server.add("Noor", &[Role::DataScientist]).await;
+    let (mut ines, mut noor) = (server.owner().await, server.signed_in("noor@example.org").await);
+    noor.get("/w/perception/files").await.shows("aria-label=\"Folders\"");
+    ines.get(HOME).await;
+    let home = server.state.fleet().folders().shared().join("Users/ines");
+    for number in 0..60 {
+        std::fs::create_dir(home.join(format!("data-{number:02}"))).expect("makes");
+    }
+    std::fs::create_dir(home.join("data-59/deep")).expect("makes");
+    let page = ines.get("/w/perception/files?path=Users%2Fines%2Fdata-59%2Fdeep").await;
+    let tree = page.text.split("aria-label=\"Folders\"").nth(1).and_then(|rest| rest.split("</nav>").next());
+    let tree = tree.expect("a tree");
+    for name in ["Files", "Users", "ines", "data-00", "data-48", "data-59", "deep", "… 10 more"] {
+        assert!(tree.contains(name), "{name}: {tree}");
+    }
+    assert!(!tree.contains("data-49") && !tree.contains("noor"), "neither too many nor what is closed: {tree}");
+    assert_eq!(tree.matches("aria-current=\"page\"").count(), 1);
+    assert!(tree.split("aria-current=\"page\"").nth(1).is_some_and(|rest| rest.contains(">deep<")), "{tree}");
+    // Who may not look into a folder does not learn what is in it.
+    assert_eq!(noor.get("/w/perception/files?path=Users%2Fines%2Fdata-59").await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

@@ -46,7 +46,14 @@ async fn an_upload_goes_on_after_a_cut_and_is_never_half_there() {
         ask(&mut browser, "PUT", &format!("/{id}?offset={offset}"), Body::from(&"0123456789"[offset..])).await;
     assert_eq!((status, &done["is_done"]), (StatusCode::OK, &json!(true)), "{done}");
     assert_eq!(on_disk(&server, "Users/ines/big.bin").as_deref(), Some("0123456789"));
+    // Whoever did not hear the last answer asks again, and is told the same.
+    let (status, told) = ask(&mut browser, "GET", &format!("/{id}"), Body::empty()).await;
+    assert_eq!((status, &told["is_done"], &told["offset"]), (StatusCode::OK, &json!(true), &json!(10)), "{told}");
+    let (status, told) = ask(&mut browser, "PUT", &format!("/{id}?offset=4"), Body::from("456789")).await;
+    assert_eq!((status, &told["is_done"]), (StatusCode::OK, &json!(true)), "{told}");
+    assert_eq!(ask(&mut browser, "DELETE", &format!("/{id}"), Body::empty()).await.0, StatusCode::NO_CONTENT);
     assert_eq!(ask(&mut browser, "GET", &format!("/{id}"), Body::empty()).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(on_disk(&server, "Users/ines/big.bin").as_deref(), Some("0123456789"), "only the note is gone");
     // An empty file is there at once; a name that is taken is refused before anything is sent.
     let (_, empty) =
         ask(&mut browser, "POST", "", Body::from(json!({"path": "Users/ines/empty", "size": 0}).to_string())).await;
@@ -67,6 +74,60 @@ async fn an_upload_goes_on_after_a_cut_and_is_never_half_there() {
         ask(&mut browser, "POST", "", Body::from(json!({"path": "Users/ines/b", "size": 5}).to_string())).await;
     let id = begun["id"].as_str().expect("an id").to_owned();
     assert_eq!(ask(&mut browser, "DELETE", &format!("/{id}"), Body::empty()).await.0, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn a_request_that_never_ends_gives_way_to_the_next() {
+    let server = Server::set_up().await;
+    let (mut first, mut second) = (server.owner().await, server.owner().await);
+    let new = json!({"path": "Users/ines/big.bin", "size": 10}).to_string();
+    let (_, begun) = ask(&mut first, "POST", "", Body::from(new)).await;
+    let id = begun["id"].as_str().expect("an id").to_owned();
+    // A client that is gone without a word: its body stays open. When its first bytes were asked for, the upload is in its hands.
+    let (asked, is_asked) = tokio::sync::oneshot::channel();
+    let body = futures::stream::unfold(Some(asked), |asked| async move {
+        let Some(asked) = asked else { return std::future::pending().await };
+        let _ = asked.send(());
+        Some((Ok::<_, std::io::Error>("012".to_owned()), None))
+    });
+    let place = format!("/{id}?offset=0");
+    let held = ask(&mut first, "PUT", &place, Body::from_stream(body));
+    let next = async {
+        is_asked.await.expect("the first has it");
+        // What does not fit disturbs nobody.
+        let (status, _) = ask(&mut second, "PUT", &format!("/{id}?offset=7"), Body::from("789")).await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        ask(&mut second, "PUT", &place, Body::from("0123456789")).await
+    };
+    let ((old, refused), (status, done)) = tokio::join!(held, next);
+    assert_eq!((old, &refused["error"]["code"]), (StatusCode::CONFLICT, &json!("files.busy")), "{refused}");
+    assert_eq!((status, &done["is_done"]), (StatusCode::OK, &json!(true)), "{done}");
+    assert_eq!(on_disk(&server, "Users/ines/big.bin").as_deref(), Some("0123456789"));
+}
+
+#[tokio::test]
+async fn uploads_at_once_stay_within_the_limit_together() {
+    let server = Server::set_up().await;
+    let mut browser = server.owner().await;
+    browser.submit("/w/perception/admin/settings", "set_files_limit", &[("limit", "64 KiB")]).await;
+    let mut ids = Vec::new();
+    for name in ["a", "b"] {
+        let new = json!({"path": format!("Users/ines/{name}"), "size": 40 << 10}).to_string();
+        let (status, begun) = ask(&mut browser, "POST", "", Body::from(new)).await;
+        assert_eq!(status, StatusCode::OK, "{begun}");
+        ids.push(begun["id"].as_str().expect("an id").to_owned());
+    }
+    let piece = |count: usize| Body::from(vec![b'x'; count]);
+    let (status, told) = ask(&mut browser, "PUT", &format!("/{}?offset=0", ids[0]), piece(39 << 10)).await;
+    assert_eq!((status, &told["is_done"]), (StatusCode::OK, &json!(false)), "{told}");
+    let (status, told) = ask(&mut browser, "PUT", &format!("/{}?offset=0", ids[1]), piece(40 << 10)).await;
+    assert_eq!((status, &told["error"]["code"]), (StatusCode::CONFLICT, &json!("files.limit")), "{told}");
+    // What is given up counts no more, and what is finished counts once.
+    assert_eq!(ask(&mut browser, "DELETE", &format!("/{}", ids[0]), Body::empty()).await.0, StatusCode::NO_CONTENT);
+    let (status, told) = ask(&mut browser, "PUT", &format!("/{}?offset=0", ids[1]), piece(40 << 10)).await;
+    assert_eq!((status, &told["is_done"]), (StatusCode::OK, &json!(true)), "{told}");
+    upload(&mut browser, "Users/ines", &[("c", &[b'x'; 20 << 10])], false).await;
+    assert!(on_disk(&server, "Users/ines/c").is_some());
 }
 
 #[tokio::test]
