@@ -41,7 +41,7 @@ pub async fn run(state: AppState) {
     }
 }
 
-/// Named environments that nothing has used for a while.
+/// Named environments that nothing has used for a while, and bases that were replaced.
 async fn collect_environments(state: &AppState) {
     let live = state.engine().ask(|world| {
         let jobs = world.jobs().map(|job| &job.spec);
@@ -52,6 +52,14 @@ async fn collect_environments(state: &AppState) {
     });
     // Without the engine nobody knows what is needed.
     let Ok(live) = live.await else { return };
+    // An instance stands on the base that it was set up with until it stops; those that start get the newest.
+    let is_idle = state.engine().ask(|world| world.instances().all(|instance| instance.node.is_none()));
+    if is_idle.await.is_ok_and(|is_idle| is_idle) {
+        let gone = state.environments().collect(&BTreeSet::new()).await;
+        if !gone.is_empty() {
+            tracing::info!(count = gone.len(), "removed base environments that no instance has any more");
+        }
+    }
     let keep = Span::hours(24 * state.config().keep_environments_days);
     match state.environments().library().collect(&live, keep, clock::now()).await {
         Ok(gone) if gone.is_empty() => {}

@@ -176,7 +176,8 @@ async fn answer(caller: &Caller, values: &Values, is_meant: bool) -> Result<Opti
 /// The form's own names for fields.
 fn renamed(problem: Problem) -> Problem {
     let known = ["name", "command", "script", "environment", "files", "cluster", "size", "nodes", "cores", "memory"];
-    let more = ["gpus", "priority", "timeout", "retries", "array", "tags", "tier", "after", "keep_in"];
+    let more =
+        ["gpus", "priority", "timeout", "retries", "array", "tags", "tier", "after", "keep_in", "python_environment"];
     let field = match problem.field.as_str() {
         field if known.contains(&field) || more.contains(&field) => field.to_owned(),
         "count" => "array".into(),

@@ -380,6 +380,7 @@ pub async fn pin(caller: &Caller, text: &str, field: &str) -> Result<Result<Opti
         Ok(None) => return refuse(format!("The list of {shown} cannot be read any more. Make a new version of it.")),
         Err(failure) => return refuse(format!("{shown} cannot be used: {failure}")),
     };
+    library.claim(hash);
     let ended = match caller.checked(library.state(hash).await)? {
         BuildState::Ready(_) => Some(EndedAs::Succeeded),
         BuildState::Failed { failure, .. } if failure.line.is_some() => {
@@ -474,4 +475,23 @@ pub async fn freeze(caller: &Caller, name: &str) -> Result<FrozenView, AppError>
         elsewhere: found.elsewhere,
         recipe: lines.join("\n"),
     })
+}
+
+/// The version whose kernel has that name, such as `churn:2` for `churn-2`.
+pub async fn of_kernel(caller: &Caller, kernel: &str) -> Result<Option<String>, AppError> {
+    let Some((name, version)) = kernel.rsplit_once('-') else { return Ok(None) };
+    let found = list(caller).await?.into_iter().find(|view| view.row.name.as_str() == name);
+    let number = found.and_then(|view| Some(view.version(Some(version.parse().ok()?))?.row.version));
+    Ok(number.map(|number| format!("{name}:{number}")))
+}
+
+/// The version that holds just what an instance of the caller's holds; the newest if there are several.
+pub async fn same_as(caller: &Caller, instance: &str) -> Result<Option<String>, AppError> {
+    let frozen = freeze(caller, instance).await?;
+    let (Ok(recipe), true) = (read(caller, &frozen.recipe).await, frozen.elsewhere.is_empty()) else { return Ok(None) };
+    let Ok(hash) = caller.state.environments().library().hash(&recipe).await else { return Ok(None) };
+    let all = list(caller).await?;
+    let same = all.iter().flat_map(|view| &view.versions).filter(|version| version.hash == Some(hash));
+    let newest = same.max_by_key(|version| version.row.created_at);
+    Ok(newest.map(|version| format!("{}:{}", version.row.name, version.row.version)))
 }

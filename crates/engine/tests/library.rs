@@ -12,7 +12,7 @@ use atelier_domain::environment::{EnvironmentHash, Recipe};
 use atelier_domain::time::Span;
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
-use atelier_engine::environments::{BuildFailure, BuildState, Environments, Library, Settings};
+use atelier_engine::environments::{BuildFailure, BuildState, EnvironmentStatus, Environments, Library, Settings};
 use atelier_engine::store::{BuildRow, HistoryFilter, KeptState, Kind, NewVersion, Store};
 use atelier_testing::index::Index;
 use common::{Place, author};
@@ -150,6 +150,15 @@ async fn settled(library: &Library, hash: EnvironmentHash) -> BuildState {
     }
 }
 
+/// Waits until what instances stand on is there.
+async fn ready_base(it: &Environments) {
+    let until = tokio::time::Instant::now() + PATIENCE;
+    while !matches!(it.status(), EnvironmentStatus::Ready(_)) {
+        assert!(tokio::time::Instant::now() < until, "waited in vain: {:?}", it.status());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 fn kernels(settings: &Settings) -> Vec<String> {
     let entries = std::fs::read_dir(settings.kernels.join("kernels")).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -168,7 +177,7 @@ async fn shown(settings: &Settings, wanted: &[&str]) {
 
 #[tokio::test]
 async fn two_that_mean_the_same_are_built_once_offered_as_kernels_and_collected_when_unused() {
-    let site = Site::new(&[("base", ""), ("tiny", "x = 1"), ("ipykernel", "")]).await;
+    let site = Site::new(&[("base", ""), ("tiny", "x = 1"), ("ipykernel", ""), ("nbconvert", "")]).await;
     let it = site.start().await;
     let library = it.library().clone();
     let one = site.make(&library, "churn", "# mine\ntiny >= 1.0").await;
@@ -185,6 +194,8 @@ async fn two_that_mean_the_same_are_built_once_offered_as_kernels_and_collected_
     let log = std::fs::read_to_string(library.log(one).expect("is logged")).expect("reads");
     assert!(log.contains("Successfully installed tiny"), "{log}");
 
+    // Nothing goes while something is built.
+    ready_base(&it).await;
     // Used now, used lately, used long ago.
     let (now, keep) = (clock::now(), Span::hours(24 * 30));
     let later = Timestamp(now.0 + 31 * 86_400_000);
@@ -198,9 +209,16 @@ async fn two_that_mean_the_same_are_built_once_offered_as_kernels_and_collected_
     assert_eq!((*at, packages), (latest, &built.packages), "what was in it is known still");
     shown(&site.settings, &[]).await;
 
-    // The next use builds it again, and a new server finds it.
+    // The next use builds it again, as it was, and a new server finds it.
     library.need(one);
-    assert!(matches!(settled(&library, one).await, BuildState::Ready(_)));
+    let BuildState::Ready(rebuilt) = settled(&library, one).await else { panic!("it is not built") };
+    assert_eq!(rebuilt.packages, built.packages);
+    let log = std::fs::read_to_string(library.log(one).expect("is logged")).expect("reads");
+    assert!(log.contains("the versions that it had when it was built before"), "{log}");
+    // Whoever is about to use it keeps it.
+    library.claim(one);
+    let last = Timestamp(latest.0 + 62 * 86_400_000);
+    assert_eq!(library.collect(&BTreeSet::new(), keep, last).await.expect("works"), []);
     it.stop().await;
     let downloads = site.index.gate.seen();
     let again = site.start().await;

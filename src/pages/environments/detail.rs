@@ -105,7 +105,7 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
             let kernel = if built.has_kernel {
                 "Jobs can name it, and JupyterLab offers it as a kernel."
             } else {
-                "Jobs can name it. JupyterLab does not offer it: ipykernel could not be installed beside this list."
+                "Jobs can name it. JupyterLab does not offer it: ipykernel and nbconvert could not be installed beside this list."
             };
             let seconds = built.built_in().as_secs().max(1);
             let text = format!("{text}, {} on disk, built in {seconds} s. {kernel}", megabytes(built.size));
@@ -256,7 +256,7 @@ fn users(visit: &Visit, detail: &NamedDetail) -> AnyView {
         let words = detail.in_use.clone().unwrap_or_else(|| "No job that waits or runs names it.".to_owned());
         view! { <p class="muted">{words}</p> }
     });
-    view! { <Card heading="Used by"><ul class="plain">{rows}{more}</ul>{nobody}</Card> }.into_any()
+    view! { <Card heading="Used by"><ul class="stack-s">{rows}{more}</ul>{nobody}</Card> }.into_any()
 }
 
 fn facts(visit: &Visit, detail: &NamedDetail) -> AnyView {

@@ -1,7 +1,7 @@
 //! The form that makes an environment, or another version of one.
 
 use atelier_domain::access::{Action, Whose};
-use atelier_domain::environment::{MAX_LINE, MAX_LINES, MAX_NOTE};
+use atelier_domain::environment::{MAX_LINE, MAX_NOTE, MAX_PACKAGES};
 use atelier_domain::text::{MAX_WHY, counted};
 use leptos::prelude::*;
 
@@ -105,7 +105,7 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
     let rows = u32::try_from(recipe.lines().count().clamp(8, 24) + 2).unwrap_or(10);
     let python = if form.python.is_empty() { String::new() } else { format!(" Python is {} here.", form.python) };
     let help = format!(
-        "Requirements, one package a line, such as pandas>=2,<3; or a list as conda writes it, under “dependencies:”. At most {MAX_LINES} packages, lines of {MAX_LINE} characters. No options and no addresses.{python} ipykernel is added, so that notebooks can use it."
+        "Requirements, one package a line, such as pandas>=2,<3; or a list as conda writes it, under “dependencies:”. At most {MAX_PACKAGES} packages, lines of {MAX_LINE} characters. No options and no addresses.{python} ipykernel and nbconvert are added, so that notebooks can use it, in instances and as jobs."
     );
     let build = form.builds.then(|| {
         view! {

@@ -20,7 +20,11 @@ use crate::server::random_token;
 /// One job: state and why, its log, its life, its files, what it used and cost.
 #[component]
 pub fn JobPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobRead, Whose::Own)), topics: &[Topic::Jobs] };
+    let place = Place {
+        nav: NavItem::Jobs,
+        needs: Some((Action::JobRead, Whose::Own)),
+        topics: &[Topic::Jobs, Topic::Environments],
+    };
     studio(place, |visit| {
         let id = param("id");
         let query = Query::here();

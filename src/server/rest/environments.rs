@@ -57,7 +57,10 @@ struct Version {
 struct Progress {
     phase: &'static str,
     packages: usize,
-    since: When,
+    /// Since when it is built; none while it waits.
+    since: Option<When>,
+    /// How many are built before it.
+    before: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,7 +97,10 @@ impl Version {
             state: state.key(),
             progress: match state {
                 BuildState::Building { phase, packages, since } => {
-                    Some(Progress { phase: phase.key(), packages: *packages, since: When(*since) })
+                    Some(Progress { phase: phase.key(), packages: *packages, since: Some(When(*since)), before: 0 })
+                }
+                BuildState::Waiting(before) => {
+                    Some(Progress { phase: "waiting", packages: 0, since: None, before: *before })
                 }
                 _ => None,
             },

@@ -21,6 +21,8 @@ pub struct JobView {
     is_over: bool,
     /// What it waits for, while it waits.
     reason: Option<ReasonView>,
+    /// How far the environment is that it waits for, in numbers.
+    progress: Option<String>,
     /// Its place in the queue, while it has one.
     position: Option<PositionView>,
     /// When it starts, while it waits; only where one job is asked for.
@@ -136,6 +138,8 @@ struct Links {
 pub struct Standing {
     /// What it waits for.
     pub reason: Option<Reason>,
+    /// How far the environment is that it waits for.
+    pub progress: Option<String>,
     /// Its place in the queue.
     pub position: Option<(u64, u64)>,
     /// When it starts.
@@ -158,6 +162,7 @@ impl JobView {
             state,
             is_over,
             reason: standing.reason.map(ReasonView::from),
+            progress: standing.progress,
             position: standing.position.map(|(place, of)| PositionView { place, of }),
             eta: standing.eta.map(EtaView::from),
             owner: people.view(&job.owner),

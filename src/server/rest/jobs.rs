@@ -1,12 +1,14 @@
 //! Jobs: submitted, listed, waited for, cancelled.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use atelier_domain::access::Action;
-use atelier_domain::compute::job::{JobState, Target};
+use atelier_domain::compute::job::{Job, JobState, Target};
 use atelier_domain::compute::{InstanceId, JobId};
 use atelier_domain::text::search_text;
+use atelier_domain::world::World;
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::store::{JobFilter, JobRow};
@@ -21,8 +23,8 @@ use super::problem::{Answered, Refusal};
 use super::view::{created, json};
 use crate::api::caller::Caller;
 use crate::error::AppError;
-use crate::studio::forecast;
 use crate::studio::job::{self, JobRequest, Submitted};
+use crate::studio::{environment, forecast};
 
 /// The longest wait in one request.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -133,11 +135,12 @@ pub(super) async fn described(caller: &Caller, row: JobRow) -> Answered<JobView>
     let id = row.job.id;
     let asked = crate::studio::ask(caller, move |world| {
         let job = world.look_up(id)?.into_owned();
-        Some((job, Standing { reason: world.explain_job(id), position: world.position(id), eta: None }))
+        Some((job, standing(world, id)))
     });
     match asked.await? {
         Some((job, standing)) => {
-            let standing = Standing { eta: forecast::eta(caller, &job).await, ..standing };
+            let progress = progress_for(caller, std::iter::once(&job)).await?.into_values().next();
+            let standing = Standing { eta: forecast::eta(caller, &job).await, progress, ..standing };
             let row = JobRow { state: job.state(), job, ..row };
             Ok(JobView::of(row, standing, &catalogue, &people))
         }
@@ -215,11 +218,33 @@ async fn standings(caller: &Caller, rows: &[JobRow]) -> Answered<HashMap<JobId, 
         return Ok(HashMap::new());
     }
     let asked = crate::studio::ask(caller, move |world| {
-        let standing =
-            |id: JobId| (id, Standing { reason: world.explain_job(id), position: world.position(id), eta: None });
-        alive.into_iter().map(standing).collect()
+        alive.into_iter().map(|id| (id, standing(world, id))).collect::<HashMap<JobId, Standing>>()
     });
-    Ok(asked.await?)
+    let mut standings = asked.await?;
+    let waiting = rows.iter().filter(|row| row.ended.is_none()).map(|row| &row.job);
+    for (id, progress) in progress_for(caller, waiting).await? {
+        standings.entry(id).or_default().progress = Some(progress);
+    }
+    Ok(standings)
+}
+
+fn standing(world: &World, id: JobId) -> Standing {
+    Standing { reason: world.explain_job(id), position: world.position(id), ..Standing::default() }
+}
+
+/// How far the environments are that jobs wait for; each is looked at once.
+async fn progress_for(caller: &Caller, jobs: impl Iterator<Item = &Job>) -> Answered<HashMap<JobId, String>> {
+    let mut known = HashMap::new();
+    let mut found = HashMap::new();
+    for job in jobs {
+        let Some(hash) = job.spec.awaited_environment().map(|pinned| pinned.hash) else { continue };
+        let progress = match known.entry(hash) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(environment::progress(caller, hash).await?),
+        };
+        found.extend(progress.clone().map(|progress| (job.id, progress)));
+    }
+    Ok(found)
 }
 
 async fn instance_of(caller: &Caller, name: &str) -> Answered<InstanceId> {

@@ -11,7 +11,7 @@ mod requirements;
 
 pub use diff::{Change, Packages, PackagesDiff};
 pub use pinned::{EnvironmentHash, EnvironmentRef, Pinned};
-pub use recipe::{Format, MAX_RECIPE, Recipe, RecipeLine};
+pub use recipe::{Format, MAX_PACKAGES, MAX_RECIPE, Recipe, RecipeLine};
 pub use requirements::{MAX_LINE, MAX_LINES, Requirements, normalised};
 
 /// The most versions of one environment.

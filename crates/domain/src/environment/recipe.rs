@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::conda;
-use super::requirements::{MAX_LINE, MAX_LINES, Requirement, Requirements, normalised, read};
+use super::requirements::{MAX_LINE, Requirement, Requirements, normalised, read};
 use crate::text::{Problem, counted, shortened};
 
 /// The most bytes of a recipe: comments count too.
 pub const MAX_RECIPE: usize = 64 << 10;
+/// The most packages: what is frozen names every one that others brought with them.
+pub const MAX_PACKAGES: usize = 1_000;
 /// The name of the field, in forms and problems.
 const FIELD: &str = "recipe";
 /// So many lines that are wrong are named at once.
@@ -130,9 +132,9 @@ impl Recipe {
             }
             return refuse(complaints.join("\n"));
         }
-        if lines.len() > MAX_LINES {
+        if lines.len() > MAX_PACKAGES {
             let count = lines.len();
-            return refuse(format!("The list may have {MAX_LINES} packages; this one has {count}. Shorten it."));
+            return refuse(format!("The list may have {MAX_PACKAGES} packages; this one has {count}. Shorten it."));
         }
         if lines.is_empty() {
             return refuse("The list is empty. Name at least one package, such as numpy.".into());
@@ -227,8 +229,8 @@ mod tests {
         assert!(Recipe::parse("  \n# nothing\n", None).is_err_and(|p| p.message.contains("empty")));
         let long = "# x\n".repeat(MAX_RECIPE);
         assert!(Recipe::parse(&long, None).is_err_and(|p| p.message.contains("64 KiB")));
-        let many: String = (0..=MAX_LINES).map(|i| format!("p{i}\n")).collect();
-        assert!(Recipe::parse(&many, None).is_err_and(|p| p.message.contains("200 packages")));
+        let many: String = (0..=MAX_PACKAGES).map(|i| format!("p{i}\n")).collect();
+        assert!(Recipe::parse(&many, None).is_err_and(|p| p.message.contains("1000 packages")));
         assert!(Recipe::parse(&"x".repeat(MAX_LINE + 1), None).is_err_and(|p| p.message.contains("201 characters")));
     }
 

@@ -172,8 +172,8 @@ pub(super) fn read(line: &str) -> Result<Requirement, String> {
         Some((versions, marker)) => (versions, Some(marker.trim())),
         None => (rest, None),
     };
-    if marker == Some("") {
-        return Err("a condition is missing after the ;".into());
+    if marker.is_some_and(|marker| !marker.contains(['<', '>', '=']) && !marker.contains(" in ")) {
+        return Err("a condition is missing after the ;. Write it like python_version<'3.12'.".into());
     }
     let versions = versions.trim();
     let versions = versions.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')).unwrap_or(versions).trim();
@@ -197,6 +197,9 @@ fn check_version(clause: &str) -> Result<(), String> {
     let version = OPERATORS.iter().find_map(|operator| clause.strip_prefix(operator)).map(str::trim);
     let is_of_version = |c: char| c.is_ascii_alphanumeric() || ".-_*+!".contains(c);
     match version {
+        Some(version) if version.contains('*') && !(clause.starts_with("==") || clause.starts_with("!=")) => {
+            Err(format!("“{clause}”: a * goes with == and != alone. Leave it out."))
+        }
         Some(version) if !version.is_empty() && version.chars().all(is_of_version) => Ok(()),
         Some(_) => Err(format!("“{clause}” names no version. Write it like >=2.1.")),
         None => Err(format!(

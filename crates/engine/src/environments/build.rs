@@ -48,6 +48,10 @@ pub(super) const FOR_PIP: [&str; 21] = [
     "SSL_CERT_DIR",
     "REQUESTS_CA_BUNDLE",
 ];
+/// What notebooks need beside a list: to run with it in an instance, and as a job.
+const FOR_NOTEBOOKS: [&str; 2] = ["ipykernel", "nbconvert"];
+/// So many packages are known of an environment.
+const MOST_PACKAGES: usize = 5_000;
 /// Imports the packages of the list, by the modules that each has brought, and prints what is installed.
 const CHECK: &str = include_str!("check.py");
 /// Before each line that tells what is installed.
@@ -77,7 +81,7 @@ pub(super) fn build(
         return Ok(built);
     }
     shelf.sweep(&lock)?;
-    let guard = Guard::choose(shelf.folder(), settings.has_own_users)?;
+    let guard = Guard::choose(shelf.folder(), settings.has_own_users, recipe.kind, &recipe.python.program)?;
     guard.check_python(&recipe.python.program)?;
     let free = free_space(shelf.folder());
     if free < FREE {
@@ -136,8 +140,14 @@ impl<'a> Work<'a> {
         tell: &'a mut dyn FnMut(News<'_>),
     ) -> Result<Self, Ended> {
         let hash = recipe.hash();
-        let (place, cache, log) = (shelf.place(&hash), shelf.cache(), shelf.log(&hash));
+        let (place, log) = (shelf.place(&hash), shelf.log(&hash));
         let scratch = place.join(".build");
+        // What is downloaded for what people name is for that alone: code of a package can write there, and what it leaves
+        // must not get into what others use.
+        let cache = match recipe.kind {
+            Kind::Base => shelf.cache(),
+            Kind::Named => scratch.join("cache"),
+        };
         tidy(&cache, LARGEST_CACHE, guard);
         for folder in [&place, &scratch, &cache] {
             let made = DirBuilder::new().recursive(true).mode(0o755).create(folder);
@@ -209,32 +219,58 @@ impl<'a> Work<'a> {
         command
     }
 
-    /// What a notebook needs to run with it, without touching anything of the list: where that does not fit beside it, jobs
-    /// can use it and notebooks cannot.
+    /// What a notebook needs to run with it, in an instance and as a job, without touching anything of the list: where that
+    /// does not fit beside it, scripts can use it and notebooks cannot.
     fn add_kernel(&mut self) -> Result<bool, Ended> {
-        if self.recipe.requirements.has("ipykernel") {
+        let listed = |name: &&str| self.recipe.requirements.has(name);
+        if FOR_NOTEBOOKS.iter().all(listed) {
             return Ok(true);
         }
+        let has_kernel = listed(&FOR_NOTEBOOKS[0]);
         let mut freeze = self.python();
         freeze.args(["-m", "pip", "freeze", "--all", "--disable-pip-version-check"]);
         let mut kept: Vec<String> = Vec::new();
         let is_plain = |line: &str| line.contains("==") && !line.starts_with('-') && !line.contains([' ', '@', '/']);
         let frozen = self.run(freeze, |_, line| kept.extend(is_plain(line).then(|| line.to_owned())))?;
-        self.job.note("— adding ipykernel, so that notebooks can use it");
+        let added = FOR_NOTEBOOKS.join(" and ");
+        self.job.note(&format!("— adding {added}, so that notebooks can use it"));
         let mut command = self.pip_install();
         // What is there stays in the version that it has. As arguments: code of a package may have put a link in the way of
         // any file that would be written here.
-        command.args(["--", "ipykernel"]).args(&kept);
+        command.arg("--").args(FOR_NOTEBOOKS).args(&kept);
         if frozen.success() && self.run(command, |_, _| {})?.success() {
             return Ok(true);
         }
-        self.job.note("ipykernel cannot be installed beside this list: jobs can use the environment, notebooks cannot");
+        // A kernel alone is enough for notebooks in instances.
+        let mut command = self.pip_install();
+        command.args(["--", FOR_NOTEBOOKS[0]]).args(&kept);
+        if has_kernel || (frozen.success() && self.run(command, |_, _| {})?.success()) {
+            self.job.note("nbconvert cannot be installed beside this list: notebooks run in instances, not as jobs");
+            return Ok(true);
+        }
+        self.job.note(&format!("{added} cannot be installed beside this list: scripts can use it, notebooks cannot"));
         Ok(false)
     }
 
     fn install(&mut self) -> Result<usize, Ended> {
+        let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "._+!-".contains(c));
+        let before = self.recipe.before.iter().filter(|(name, version)| is_plain(name) && is_plain(version));
+        let before: Vec<String> = before.map(|(name, version)| format!("{name}=={version}")).collect();
+        if !before.is_empty() {
+            self.job.note("— taking the versions that it had when it was built before");
+            match self.install_with(&before) {
+                Err(Ended::Failed(_)) => {
+                    self.job.note("— not all of them are to be had any more; the newest that fit the list are taken");
+                }
+                other => return other,
+            }
+        }
+        self.install_with(&[])
+    }
+
+    fn install_with(&mut self, before: &[String]) -> Result<usize, Ended> {
         let mut command = self.pip_install();
-        command.arg("--").args(self.recipe.requirements.lines());
+        command.arg("--").args(self.recipe.requirements.lines()).args(before);
         let mut pip = Pip::default();
         let mut shown = (Phase::Resolving, 0);
         let status = self.run(command, |work, line| {
@@ -250,7 +286,12 @@ impl<'a> Work<'a> {
             return Ok(pip.packages());
         }
         let (series, platform) = (self.recipe.python.series(), &self.recipe.python.platform);
-        Err(Failure::of_pip(&self.last, self.job.folder, series, platform, &how(status)).into())
+        let mut failure = Failure::of_pip(&self.last, self.job.folder, series, platform, &how(status));
+        if failure.about.is_empty() && Failure::is_of_a_package(&self.last) {
+            // It names nobody, such as when a package cannot say what it needs: then it was at the last one that it began.
+            failure.about = pip.last();
+        }
+        Err(failure.into())
     }
 
     /// People cannot write there, so their Python would compile everything at each start.
@@ -272,7 +313,10 @@ impl<'a> Work<'a> {
         command.args(["-c", CHECK]).args(self.recipe.requirements.certain());
         let mut packages = Vec::new();
         let status = self.run(command, |_, line| {
-            if let Some((name, version)) = line.strip_prefix(TOLD).and_then(|told| told.split_once(' ')) {
+            // A module prints what it likes while it is imported.
+            if let Some((name, version)) = line.strip_prefix(TOLD).and_then(|told| told.split_once(' '))
+                && packages.len() < MOST_PACKAGES
+            {
                 packages.push((name.to_owned(), version.to_owned()));
             }
         })?;

@@ -161,6 +161,12 @@ impl Failure {
         Self { lines: said.to_vec(), about: about(said), ..failure }
     }
 
+    /// Whether what pip said last can be a package's own fault: neither the disk's nor the way's to the index.
+    pub(super) fn is_of_a_package(said: &[String]) -> bool {
+        let text = said.join("\n");
+        !is_full(&text) && !UNREACHABLE.iter().any(|sign| text.contains(sign))
+    }
+
     /// It was built and does not work.
     pub(super) fn of_check(said: &[String], what: &str) -> Self {
         let why = said.iter().rev().find(|line| !line.trim().is_empty()).map_or("", String::as_str);
@@ -191,6 +197,13 @@ fn about(said: &[String]) -> Vec<String> {
                     names.strip_prefix("installable wheels for some pyproject.toml based projects ").unwrap_or(names);
                 names.split([',', '(']).map(|name| name.trim_end_matches(')')).take(5).for_each(&mut add);
             }
+        }
+        if let Some(rest) = line.strip_prefix("Invalid requirement: ") {
+            add(rest.trim_matches(['\'', '"']).split("': ").next().unwrap_or(rest));
+        }
+        // A package whose own set-up fails is named by itself at the end of pip's drawing.
+        if let Some(name) = line.strip_prefix("╰─> ").filter(|name| !name.contains(' ')) {
+            add(name);
         }
         // Cannot install a==1 and b==2 because these package versions have conflicting dependencies.
         if let Some((names, _)) = line.strip_prefix("Cannot install ").and_then(|rest| rest.split_once(" because ")) {

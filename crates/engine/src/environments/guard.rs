@@ -1,7 +1,8 @@
 //! As whom an environment is built.
 //!
-//! Building runs code of packages, which operators choose. Where the server is root and people have users of their own, that
-//! code gets a user of its own too, so that choosing packages is not the same as being root.
+//! Building runs code of packages, which operators choose, and for named environments everybody who may write one. Where the
+//! server is root and people have users of their own, that code gets a user of its own too, so that choosing packages is not the
+//! same as being root. What people name is built in a view of its own where there can be one: nothing of it outlives the build.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::failure::Failure;
+use super::recipe::Kind;
 
 /// The user of builds: the one before the first of people's own, which are given out by the store.
 const BUILDER: u32 = 199_999;
@@ -32,15 +34,22 @@ pub(super) enum Guard {
 
 impl Guard {
     /// Chooses for environments in that folder. `has_own_users` says whether people are kept apart.
-    pub fn choose(folder: &Path, has_own_users: bool) -> Result<Self, Failure> {
+    pub fn choose(folder: &Path, has_own_users: bool, kind: Kind, python: &Path) -> Result<Self, Failure> {
         if !has_own_users || !rustix::process::geteuid().is_root() {
             return Ok(Self::Own);
         }
-        let Some(closed) = closed_way(folder) else { return Ok(Self::User) };
         let setpriv = SETPRIV.iter().map(Path::new).find(|file| file.is_file());
-        match (atelier_confine::bubblewrap(), setpriv) {
-            (Ok(bubblewrap), Some(setpriv)) => Ok(Self::View { bubblewrap, setpriv: setpriv.to_owned() }),
-            _ => Err(Failure::new(
+        let view = match (atelier_confine::bubblewrap(), setpriv) {
+            (Ok(bubblewrap), Some(setpriv)) => Some(Self::View { bubblewrap, setpriv: setpriv.to_owned() }),
+            _ => None,
+        };
+        let Some(closed) = closed_way(folder) else {
+            let is_seen = python.canonicalize().is_ok_and(|real| SYSTEM.iter().any(|place| real.starts_with(place)));
+            return Ok(view.filter(|_| kind == Kind::Named && is_seen).unwrap_or(Self::User));
+        };
+        match view {
+            Some(view) => Ok(view),
+            None => Err(Failure::new(
                 format!(
                     "People’s own users cannot get to {}: {} lets nobody else pass.",
                     folder.display(),
@@ -167,7 +176,7 @@ mod tests {
 
     #[test]
     fn where_nobody_is_kept_apart_it_is_built_by_the_server() {
-        assert_eq!(Guard::choose(Path::new("/"), false), Ok(Guard::Own));
+        assert_eq!(Guard::choose(Path::new("/"), false, Kind::Named, Path::new("/usr/bin/python3")), Ok(Guard::Own));
         assert_eq!(Guard::Own.owner(), None);
     }
 }

@@ -133,7 +133,13 @@ impl Environments {
         let program = self.inner.settings.python.clone();
         let asked = tokio::task::spawn_blocking(move || Python::ask(&program)).await;
         let python = asked.map_err(|error| Failure::new(format!("Python could not be asked: {error}."), ""))??;
-        let recipe = Recipe { requirements: read_list(&row), python, edition: row.edition, kind: Kind::Base };
+        let recipe = Recipe {
+            requirements: read_list(&row),
+            python,
+            edition: row.edition,
+            kind: Kind::Base,
+            before: Vec::new(),
+        };
         Ok((row, recipe))
     }
 

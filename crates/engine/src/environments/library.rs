@@ -26,6 +26,8 @@ use crate::clock;
 use crate::run::EngineHandle;
 use crate::store::{self, BuildRow, EnvironmentVersion, KeptState, Store};
 
+/// Who has claimed something so recently may not be known to the engine yet.
+const CLAIM: Span = Span::minutes(5);
 /// Uses are noted this often at most.
 const NOTED_EVERY: Span = Span::minutes(1);
 
@@ -130,6 +132,10 @@ pub(super) struct Work {
     pub ready: BTreeMap<EnvironmentHash, Arc<Built>>,
     /// When a use of it was last noted.
     noted: BTreeMap<EnvironmentHash, Timestamp>,
+    /// When somebody last began to use it.
+    claimed: BTreeMap<EnvironmentHash, Timestamp>,
+    /// What is being removed.
+    leaving: BTreeSet<EnvironmentHash>,
 }
 
 /// What is being built.
@@ -158,6 +164,8 @@ pub(super) struct Inner {
     python: OnceCell<Python>,
     engine: OnceLock<EngineHandle>,
     worker: Mutex<Option<JoinHandle<()>>>,
+    /// Held by who writes down what notebooks can run with.
+    kernels: tokio::sync::Mutex<()>,
 }
 
 impl Library {
@@ -171,6 +179,7 @@ impl Library {
             python: OnceCell::new(),
             engine: OnceLock::new(),
             worker: Mutex::default(),
+            kernels: tokio::sync::Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -219,7 +228,13 @@ impl Library {
 
     /// What a written list becomes.
     pub(super) fn recipe(python: &Python, written: &WrittenRecipe) -> Recipe {
-        Recipe { requirements: written.requirements(), python: python.clone(), edition: 0, kind: Kind::Named }
+        Recipe {
+            requirements: written.requirements(),
+            python: python.clone(),
+            edition: 0,
+            kind: Kind::Named,
+            before: Packages::new(),
+        }
     }
 
     /// The name on the shelf of what a written list becomes.
@@ -241,7 +256,13 @@ impl Library {
 
     /// What is complete.
     pub fn ready(&self, hash: EnvironmentHash) -> Option<Arc<Built>> {
-        let known = self.work().ready.get(&hash).cloned();
+        let known = {
+            let work = self.work();
+            if work.leaving.contains(&hash) {
+                return None;
+            }
+            work.ready.get(&hash).cloned()
+        };
         match known {
             Some(built) if built.path.join(super::shelf::MARK).exists() => Some(built),
             _ => {
@@ -317,6 +338,24 @@ impl Library {
         self.inner.wake.send_modify(|wake| wake.0 += 1);
     }
 
+    /// Says that something is about to use it; said before it is looked for, so that nothing removes it in between.
+    pub fn claim(&self, hash: EnvironmentHash) {
+        self.work().claimed.insert(hash, clock::now());
+    }
+
+    /// Takes it away from those who look for it, unless somebody has claimed it or waits for it.
+    fn takes_leave(&self, hash: EnvironmentHash) -> bool {
+        let mut work = self.work();
+        let is_claimed =
+            work.claimed.get(&hash).is_some_and(|at| at.0.saturating_add(CLAIM.as_millis()) > clock::now().0);
+        let is_wanted = work.queue.contains(&hash) || work.current.as_ref().is_some_and(|current| current.hash == hash);
+        if is_claimed || is_wanted {
+            return false;
+        }
+        work.ready.remove(&hash);
+        work.leaving.insert(hash)
+    }
+
     /// Notes that a version is used; often enough to know the day, and seldom enough to cost nothing.
     pub async fn note_use(&self, workspace: &WorkspaceId, version: &EnvironmentVersion, hash: EnvironmentHash) {
         let now = clock::now();
@@ -348,8 +387,9 @@ impl Library {
         });
     }
 
-    /// Shows notebooks what they can run with now.
+    /// Shows notebooks what they can run with now. One at a time, from the look to the end: the last one has seen the most.
     pub async fn refresh_kernels(&self) {
+        let _turn = self.inner.kernels.lock().await;
         let (versions, python) = match (self.inner.store.all_environment_versions().await, self.python().await) {
             (Ok(versions), Ok(python)) => (versions, python),
             (Err(error), _) => return tracing::warn!(%error, "which environments there are could not be read"),
@@ -408,10 +448,20 @@ impl Library {
         }
         let mut gone = Vec::new();
         for row in self.inner.store.environment_builds().await? {
+            if let KeptState::Failed(_) = row.state
+                && (!named.contains(&row.hash) || row.changed_at.0.saturating_add(keep.as_millis()) <= now.0)
+            {
+                // Nobody can look at it any more, or has for long; what was said in the end is kept in the store.
+                let _ = std::fs::remove_file(self.inner.shelf.log(&row.hash.to_string()));
+                continue;
+            }
             let Some(built) = (row.state == KeptState::Ready).then(|| self.ready(row.hash)).flatten() else { continue };
             let last = row.used_at.unwrap_or(built.built_at).max(built.built_at);
             let is_old = last.0.saturating_add(keep.as_millis()) <= now.0;
             if used.contains(&row.hash) || (named.contains(&row.hash) && !is_old) {
+                continue;
+            }
+            if !self.takes_leave(row.hash) {
                 continue;
             }
             let (shelf, hash) = (self.inner.shelf.clone(), row.hash.to_string());
@@ -419,7 +469,9 @@ impl Library {
                 Ok(Some(_lock)) => shelf.remove(&hash).map(|()| true),
                 _ => Ok(false),
             });
-            match removed.await {
+            let removed = removed.await;
+            self.work().leaving.remove(&row.hash);
+            match removed {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => break,
                 Ok(Err(error)) => {
@@ -428,7 +480,6 @@ impl Library {
                 }
                 Err(_) => continue,
             }
-            self.work().ready.remove(&row.hash);
             let row =
                 BuildRow { state: KeptState::Collected, packages: built.packages.clone(), changed_at: now, ..row };
             self.inner.store.keep_environment_build(&row, now).await?;

@@ -314,7 +314,7 @@ pub fn build_now(
 ) -> Result<Built, Failure> {
     let python = Python::ask(&settings.python)?;
     let requirements = read_list(wanted);
-    let recipe = recipe::Recipe { requirements, python, edition: wanted.edition, kind: Kind::Base };
+    let recipe = recipe::Recipe { requirements, python, edition: wanted.edition, kind: Kind::Base, before: Vec::new() };
     if let Some(built) = Shelf::new(&settings.folder).look(&recipe.hash()) {
         return Ok(built);
     }

@@ -10,6 +10,8 @@ pub(super) struct Pip {
     seen: BTreeSet<String>,
     installing: usize,
     is_downloading: bool,
+    /// What it began last, and who wanted that.
+    last: Vec<String>,
 }
 
 impl Pip {
@@ -19,6 +21,11 @@ impl Pip {
         if let Some(wanted) = line.strip_prefix("Collecting ") {
             let end = wanted.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c))).unwrap_or(wanted.len());
             self.seen.insert(wanted[..end].to_lowercase().replace(['_', '.'], "-"));
+            // … x>=1 (from y==2->z): from the package to the list.
+            let chain =
+                wanted.split_once("(from ").and_then(|(_, rest)| rest.split_once(')')).map_or("", |(chain, _)| chain);
+            let chain = chain.split("->").filter(|name| !name.is_empty());
+            self.last = std::iter::once(&wanted[..end]).chain(chain).map(ToOwned::to_owned).collect();
         } else if let Some(file) = line.strip_prefix("Downloading ") {
             // Before that it only looks at what packages need.
             self.is_downloading |= !file.contains(".metadata");
@@ -34,6 +41,11 @@ impl Pip {
             (0, true) => Phase::Downloading,
             (0, false) => Phase::Resolving,
         }
+    }
+
+    /// What it began last, and who wanted that.
+    pub fn last(self) -> Vec<String> {
+        self.last
     }
 
     /// How many packages it knows that it needs.

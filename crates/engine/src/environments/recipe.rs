@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use atelier_domain::environment::{EnvironmentHash, Requirements};
+use atelier_domain::environment::{EnvironmentHash, Packages, Requirements};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -71,6 +71,8 @@ pub(super) struct Recipe {
     pub edition: u32,
     /// For what.
     pub kind: Kind,
+    /// What was in it when it was built before, if it was. It says nothing about what it is, so it is not in the name.
+    pub before: Packages,
 }
 
 /// What an environment is for.
@@ -97,7 +99,7 @@ impl Recipe {
         let Python { program, name, platform, .. } = &self.python;
         let kind = match self.kind {
             Kind::Base => "",
-            Kind::Named => "named\n",
+            Kind::Named => "named 2\n",
         };
         let text = format!(
             "{VERSION}\n{kind}{}\n{name} {} {platform}\n{}\n{}\n",
@@ -122,7 +124,13 @@ mod tests {
             version: "3.11.2".into(),
             platform: "linux-x86_64".into(),
         };
-        Recipe { requirements: Requirements::parse(list).expect("a list"), python, edition: 0, kind: Kind::Base }
+        Recipe {
+            requirements: Requirements::parse(list).expect("a list"),
+            python,
+            edition: 0,
+            kind: Kind::Base,
+            before: Packages::new(),
+        }
     }
 
     #[test]

@@ -14,10 +14,13 @@ use super::library::{BuildFailure, Current, Library, nobody_means_it};
 use super::recipe::Recipe;
 use super::status::{Built, Phase};
 use crate::clock;
-use crate::store::KeptState;
+use crate::store::{self, KeptState};
 
 /// Live pages hear of a build so often.
 const PACE: Duration = Duration::from_secs(1);
+
+/// A version by its name for people, its list, and what is to be built.
+type Found = (String, WrittenRecipe, Recipe);
 
 /// Runs until it is told to stop.
 pub(super) async fn run(library: Library) {
@@ -34,8 +37,10 @@ pub(super) async fn run(library: Library) {
             }
             continue;
         };
-        if library.ready(hash).is_some() {
+        if let Some(built) = library.ready(hash) {
             library.work().queue.retain(|waiting| *waiting != hash);
+            // Whoever was killed between building it and noting that has not noted it.
+            library.keep_build(hash, &Ok(built)).await;
             library.tell(hash, None);
             continue;
         }
@@ -52,8 +57,12 @@ async fn begin(library: &Library) {
     }
     match library.inner.store.environment_builds().await {
         Ok(rows) => {
-            let wanted = rows.iter().filter(|row| row.state == KeptState::Wanted);
-            wanted.for_each(|row| library.need(row.hash));
+            for row in rows.iter().filter(|row| row.state == KeptState::Wanted) {
+                match library.ready(row.hash) {
+                    Some(built) => library.keep_build(row.hash, &Ok(built)).await,
+                    None => library.need(row.hash),
+                }
+            }
         }
         Err(error) => tracing::warn!(%error, "which environments are wanted could not be read"),
     }
@@ -62,7 +71,7 @@ async fn begin(library: &Library) {
 
 /// Builds one and tells how that ended; nothing if the server stops.
 async fn one(library: &Library, hash: EnvironmentHash, wake: &mut watch::Receiver<(u64, bool)>) -> Option<()> {
-    let found = find(library, hash).await;
+    let found = find(library, hash, wake).await?;
     {
         let mut work = library.work();
         work.queue.retain(|waiting| *waiting != hash);
@@ -101,22 +110,42 @@ async fn one(library: &Library, hash: EnvironmentHash, wake: &mut watch::Receive
 }
 
 /// A version that means this, its name for people, and what is to be built.
-async fn find(library: &Library, hash: EnvironmentHash) -> Result<(String, WrittenRecipe, Recipe), BuildFailure> {
-    let python = library.python().await.map_err(|failure| BuildFailure {
-        why: failure.why,
-        help: failure.help,
-        line: None,
-        printed: Vec::new(),
-    })?;
-    let versions = library.inner.store.all_environment_versions().await.unwrap_or_default();
+/// Nothing if the server stops before the store can be read.
+async fn find(
+    library: &Library,
+    hash: EnvironmentHash,
+    wake: &mut watch::Receiver<(u64, bool)>,
+) -> Option<Result<Found, BuildFailure>> {
+    let python = match library.python().await {
+        Ok(python) => python,
+        Err(Failure { why, help, .. }) => {
+            return Some(Err(BuildFailure { why, help, line: None, printed: Vec::new() }));
+        }
+    };
+    let store = &library.inner.store;
+    let read =
+        async || store::Result::Ok((store.all_environment_versions().await?, store.environment_build(hash).await?));
+    let (versions, known) = loop {
+        match read().await {
+            Ok(read) => break read,
+            // Jobs wait for it: a store that is away for a moment is no reason to fail them.
+            Err(error) => tracing::warn!(%error, "what is to be built could not be read; it is tried again"),
+        }
+        tokio::time::sleep(PACE).await;
+        if wake.borrow_and_update().1 {
+            return None;
+        }
+    };
     for version in versions {
         let Ok(written) = WrittenRecipe::parse(&version.recipe, None) else { continue };
         let recipe = Library::recipe(&python, &written);
         if recipe.short() == hash {
-            return Ok((format!("{}:{}", version.name, version.version), written, recipe));
+            let before = known.map(|row| row.packages).unwrap_or_default();
+            let label = format!("{}:{}", version.name, version.version);
+            return Some(Ok((label, written, Recipe { before, ..recipe })));
         }
     }
-    Err(nobody_means_it())
+    Some(Err(nobody_means_it()))
 }
 
 async fn build_one(library: &Library, recipe: Recipe, wake: &mut watch::Receiver<(u64, bool)>) -> Result<Built, Ended> {

@@ -353,7 +353,8 @@ impl WriteTx<'_> {
         sqlx::query(
             "insert into environment_builds (hash, state, failure, packages, size, used_at, changed_at) \
              values ($1, $2, $3, $4, $5, $6, $7) on conflict (hash) do update set state = excluded.state, \
-             failure = excluded.failure, packages = excluded.packages, size = excluded.size, \
+             failure = excluded.failure, size = excluded.size, \
+             packages = case when excluded.packages = '[]' then environment_builds.packages else excluded.packages end, \
              used_at = excluded.used_at, changed_at = excluded.changed_at",
         )
         .bind(row.hash.to_string())

@@ -64,7 +64,7 @@ pub(super) fn install(
     if let Some(built) = shelf.look(&name()) {
         return Ok(built);
     }
-    let guard = Guard::choose(shelf.folder(), settings.has_own_users)?;
+    let guard = Guard::choose(shelf.folder(), settings.has_own_users, Kind::Base, &python.program)?;
     guard.check_python(&python.program)?;
     let free = free_space(shelf.folder());
     if free < FREE {
