@@ -117,12 +117,12 @@ test('a form that is wrong says everything at once', async ({ signedInAs, visit 
   const page = await signedInAs(admin);
   await visit(`${jobs}/new`);
   await page.getByLabel('Command').fill("echo 'open");
-  await page.getByLabel('Environment').fill('NOPE');
+  await page.getByLabel('Variables').fill('NOPE');
   await page.getByLabel('Cores').fill('many');
   await page.getByLabel('Memory').fill('2 cups');
   await page.getByRole('button', { name: 'Submit job' }).click();
   await expect(page.getByLabel('Command')).toHaveAccessibleDescription(/quotation mark/);
-  await expect(page.getByLabel('Environment')).toHaveAccessibleDescription(/Line 1 has no “=”/);
+  await expect(page.getByLabel('Variables')).toHaveAccessibleDescription(/Line 1 has no “=”/);
   await expect(page.getByLabel('Cores')).toHaveAccessibleDescription(/not “many”/);
   await expect(page.getByLabel('Memory')).toHaveAccessibleDescription(/2 cups/);
 });

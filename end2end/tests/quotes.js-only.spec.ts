@@ -117,7 +117,7 @@ test('the price of a job follows its fields, and only the newest answer counts',
 test('what decides is sent, and nothing else', async ({ signedInAs, visit }) => {
   const page = await signedInAs(admin);
   await visit('/w/studio/jobs/new');
-  await page.getByLabel('Environment').fill('PASSWORD=hush');
+  await page.getByLabel('Variables').fill('PASSWORD=hush');
   await page.getByLabel('Command').fill('echo hush');
   const asked = page.waitForRequest(/quote\/job\?.*nodes=2(&|$)/);
   await page.getByRole('textbox', { name: /^Nodes/ }).fill('2');

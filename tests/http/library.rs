@@ -181,3 +181,52 @@ async fn a_broken_one_says_which_line_wherever_it_is_met() {
     let refused = api.post("/jobs", &json!({"command": ["true"], "python_environment": "churn"})).await;
     assert!(refused.refuses(422, "invalid").problem("python_environment").contains("Line 2, “nonsense” failed"));
 }
+
+#[tokio::test]
+async fn a_notebook_is_run_with_the_packages_of_its_kernel() {
+    let (server, mut owner) = furnished().await;
+    owner.submit(NEW, "save_environment", &[("name", "churn"), ("recipe", "six")]).await.shows("churn:1 is saved.");
+    let notebook = br#"{"cells": [], "metadata": {"kernelspec": {"name": "churn-1"}}}"#;
+    let files: [(&str, &[u8]); 3] = [("book.ipynb", notebook), ("bare.ipynb", b"{}"), ("train.py", b"print(1)")];
+    crate::files::upload(&mut owner, "Users/ines", &files, false).await;
+    let form = |file: &str| format!("/w/perception/jobs/new?file=Users/ines/{file}");
+    let page = owner.get(&form("book.ipynb")).await;
+    page.shows("churn, version 1, as it was typed").shows("nbconvert").shows("Users/ines/results");
+    page.hides("Choose the packages for this notebook");
+    owner
+        .get(&form("bare.ipynb"))
+        .await
+        .shows("Choose the packages for this notebook")
+        .shows("does not say which kernel");
+    owner.get(&form("train.py")).await.shows("Users/ines/train.py").hides("Choose the packages");
+    assert_eq!(owner.get(&form("nowhere.py")).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(owner.get(&form("../../../etc/passwd.py")).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    drop(server);
+}
+
+#[tokio::test]
+async fn a_copy_of_a_job_keeps_its_packages_and_its_folder() {
+    let server = Server::set_up().await;
+    let api = crate::rest::with_pool(&server, 1).await;
+    let mut owner = server.owner().await;
+    owner.submit(NEW, "save_environment", &[("name", "churn"), ("recipe", "six")]).await.shows("churn:1 is saved.");
+    let body = json!({
+        "command": ["true"], "cluster": "pool", "cores": 1, "memory_mib": 256, "keep_in": "Users/ines/results",
+        "python_environment": "churn",
+    });
+    let job = crate::rest::id_of(&api.post("/jobs", &body).await.is(201));
+    let page = owner.get(&format!("/w/perception/jobs/new?clone={job}")).await;
+    page.shows("Users/ines/results").shows("churn, version 1, as it was typed");
+    let fields = [("job", job.to_string()), ("command_id", "again-0001".to_owned())];
+    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    owner.submit(&format!("/w/perception/jobs/{job}"), "run_job_again", &fields).await.shows("was submitted");
+    let again = atelier_domain::compute::JobId(job.0 + 1);
+    assert_eq!(server.state.store().keeps_in(again).await.expect("reads"), "Users/ines/results");
+    // Somebody else's own folder is no place for one's own.
+    server.add("Sven", &[Role::DataScientist]).await;
+    let mut sven = server.signed_in("sven@example.org").await;
+    let fields = [("job", fields[0].1), ("command_id", "again-0002")];
+    sven.submit(&format!("/w/perception/jobs/{job}"), "run_job_again", &fields).await.shows("was submitted");
+    let his = atelier_domain::compute::JobId(job.0 + 2);
+    assert_eq!(server.state.store().keeps_in(his).await.expect("reads"), "");
+}

@@ -4,6 +4,7 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::JobId;
 use atelier_domain::compute::job::JobState;
 use atelier_domain::compute::verb::{JobVerb, Legality};
+use atelier_domain::files::FilePath;
 use atelier_domain::text::{Problem, counted};
 use atelier_engine::run::CommandId;
 use atelier_engine::store::{JobFilter, JobRow};
@@ -207,7 +208,13 @@ pub(super) async fn run_again(command: &str, job: &str) -> Result<Done, AppError
             ),
         });
     }
-    let mut request = typed::request_of(&row, &task, &compute);
+    let keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
+    let mut request = typed::request_of(&row, &task, &compute, &keep_in);
+    // What somebody else kept in their own folder is no place for one's own.
+    let is_own = row.job.owner == caller.actor()?.person.id;
+    if !is_own && FilePath::parse(&keep_in).is_ok_and(|path| path.person().is_some()) {
+        request.keep_in.clear();
+    }
     request.array = row.job.array.map(|place| place.count);
     let submitted = submit(&caller, command_id(command)?, &request).await?;
     let slug = &caller.actor()?.workspace.slug;

@@ -10,7 +10,7 @@ use crate::api::compute::Quoted;
 use crate::components::SizeRow;
 use crate::error::AppError;
 use crate::server::uploads;
-use crate::studio::files::{Desk, run_as_job};
+use crate::studio::files::{Desk, Use, run_as_job};
 use crate::studio::forecast::what_if::Choices;
 use crate::studio::{ask, environment, forecast};
 
@@ -19,6 +19,8 @@ use crate::studio::{ask, environment, forecast};
 pub struct JobForm {
     /// What was typed, or is proposed.
     pub values: Values,
+    /// What is to be said about its packages.
+    pub advice: Option<Advice>,
     /// The clusters that can be chosen, with the size of their nodes.
     pub clusters: Vec<(String, String)>,
     /// The environments that can be chosen: their names, with what is said of each.
@@ -35,16 +37,39 @@ pub struct JobForm {
     pub is_disk_low: bool,
 }
 
-/// The form: what was `typed`, or a copy of the job `clone`, or one that runs the `file` of Files, or a fresh one for `cluster`.
-/// Needs `job.submit`.
-pub async fn job_form(typed: Option<Values>, clone: &str, cluster: &str, file: &str) -> Result<JobForm, AppError> {
+/// What a form begins with while nothing was typed: at most one of these.
+#[derive(Debug, Default)]
+pub struct Beginning {
+    /// A job that is to be copied.
+    pub clone: String,
+    /// Where it is to run.
+    pub cluster: String,
+    /// A file of Files that is to be run.
+    pub file: String,
+    /// The instance whose packages it is to have; also beside a file.
+    pub instance: String,
+}
+
+/// What is to be said about the packages of what is to be run.
+#[derive(Debug)]
+pub struct Advice {
+    /// In short.
+    pub title: String,
+    /// In full.
+    pub text: String,
+    /// The instance that can be frozen.
+    pub freeze: Option<String>,
+}
+
+/// The form: what was `typed`, or what it begins with. Needs `job.submit`.
+pub async fn job_form(typed: Option<Values>, begin: &Beginning) -> Result<JobForm, AppError> {
     let caller = Caller::here()?;
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
-    let mut values = match typed {
-        Some(values) => values,
-        None if !clone.is_empty() => copied(&caller, clone).await?,
-        None if !file.is_empty() => runs(&caller, file)?,
-        None => Values::from([("cluster".to_owned(), vec![cluster.to_owned()])]),
+    let (mut values, advice) = match typed {
+        Some(values) => (values, None),
+        None if !begin.clone.is_empty() => (copied(&caller, &begin.clone).await?, None),
+        None if !begin.file.is_empty() || !begin.instance.is_empty() => runs(&caller, begin).await?,
+        None => (Values::from([("cluster".to_owned(), vec![begin.cluster.clone()])]), None),
     };
     let workspace = caller.actor()?.workspace.id.clone();
     let mut clusters: Vec<(String, String)> = ask(&caller, move |world| {
@@ -61,7 +86,7 @@ pub async fn job_form(typed: Option<Values>, clone: &str, cluster: &str, file: &
         None => None,
     };
     let (upload_limit, is_disk_low) = (caller.state.config().upload_limit, uploads::is_disk_low(&caller.state));
-    Ok(JobForm { values, clusters, environments, sizes, choices, quote, upload_limit, is_disk_low })
+    Ok(JobForm { values, advice, clusters, environments, sizes, choices, quote, upload_limit, is_disk_low })
 }
 
 /// Every environment by its newest version, and the very version that a copied job had.
@@ -97,11 +122,51 @@ async fn what_if(caller: &Caller, values: &Values) -> Result<Option<Choices>, Ap
     }
 }
 
-/// The form that runs a file of Files.
-fn runs(caller: &Caller, file: &str) -> Result<Values, AppError> {
-    let path = Desk::path(file)?;
-    let seen_at = caller.state.files().seen_at(caller.state.fleet());
-    run_as_job::fields(&path, &seen_at).ok_or_else(|| AppError::not_found("script or notebook"))
+/// The form that runs a file of Files, with the packages of an instance or of the notebook's own kernel.
+async fn runs(caller: &Caller, begin: &Beginning) -> Result<(Values, Option<Advice>), AppError> {
+    let (mut values, mut kernel, mut is_notebook) = (Values::new(), String::new(), false);
+    if !begin.file.trim().is_empty() {
+        let seen_at = caller.state.files().seen_at(caller.state.fleet());
+        let desk = Desk::open(caller).await?;
+        let path = Desk::path(run_as_job::in_files(&begin.file, &seen_at))?;
+        values = run_as_job::fields(&path, &seen_at).ok_or_else(|| AppError::not_found("script or notebook"))?;
+        desk.check(caller, &path, Use::Read).await?;
+        is_notebook = path.ending() == "ipynb";
+        kernel = desk
+            .work(caller, Use::Read, move |area, who| {
+                let (file, _) = area.read(who, &path)?;
+                Ok(if is_notebook { run_as_job::kernel_of(file) } else { String::new() })
+            })
+            .await?;
+    }
+    let found = if begin.instance.is_empty() {
+        environment::of_kernel(caller, &kernel).await?
+    } else {
+        environment::same_as(caller, &begin.instance).await?
+    };
+    let advice = match &found {
+        Some(_) => None,
+        None if !begin.instance.is_empty() => Some(Advice {
+            title: format!("No environment holds what {} holds", begin.instance),
+            text:
+                "Jobs have the packages of a named environment. Freeze the instance into one, then submit this with it."
+                    .to_owned(),
+            freeze: Some(begin.instance.clone()),
+        }),
+        None if is_notebook => Some(Advice {
+            title: "Choose the packages for this notebook".to_owned(),
+            text: match kernel.as_str() {
+                "" => "It does not say which kernel it was run with.".to_owned(),
+                kernel => format!(
+                    "It was last run with the kernel “{kernel}”, which is no named environment of this workspace."
+                ),
+            } + " A notebook runs with a named environment, which has a kernel; what the system has need not.",
+            freeze: None,
+        }),
+        None => None,
+    };
+    values.extend(found.map(|found| ("python_environment".to_owned(), vec![found])));
+    Ok((values, advice))
 }
 
 async fn copied(caller: &Caller, clone: &str) -> Result<Values, AppError> {
@@ -110,5 +175,6 @@ async fn copied(caller: &Caller, clone: &str) -> Result<Values, AppError> {
     let task = task.ok_or_else(|| AppError::not_found("command of this job"))?;
     let target = row.job.spec.target.clone();
     let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
-    Ok(typed::values_of(&row, &task, &compute))
+    let keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
+    Ok(typed::values_of(&row, &task, &compute, &keep_in))
 }

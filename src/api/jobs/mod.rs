@@ -36,7 +36,7 @@ pub use changes::{Fate, Judged, judge_cancels};
 #[cfg(feature = "ssr")]
 pub use detail::{Attempt, Awaited, JobDetail, LogPanel, Look, Phase, find, job, newest};
 #[cfg(feature = "ssr")]
-pub use form::{JobForm, job_form};
+pub use form::{Advice, Beginning, JobForm, job_form};
 #[cfg(feature = "ssr")]
 pub use list::{ArrayView, JobView, JobsPage, JobsQuery, list_jobs, recent_jobs};
 #[cfg(feature = "ssr")]

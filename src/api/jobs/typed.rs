@@ -104,7 +104,7 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
 }
 
 /// The form of a job that exists.
-pub fn values_of(row: &JobRow, task: &Task, compute: &Compute) -> Values {
+pub fn values_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> Values {
     let mut values = Values::new();
     let mut set = |field: &str, value: String| {
         if !value.is_empty() {
@@ -135,12 +135,13 @@ pub fn values_of(row: &JobRow, task: &Task, compute: &Compute) -> Values {
     set("environment", task.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect());
     set("own_sandbox", if task.is_alone { "on".into() } else { String::new() });
     set("python_environment", spec.environment.as_ref().map(ToString::to_string).unwrap_or_default());
+    set("keep_in", keep_in.to_owned());
     values.insert("file".into(), task.files.iter().map(typed_file).collect());
     values
 }
 
 /// The request that a job was made from.
-pub fn request_of(row: &JobRow, task: &Task, compute: &Compute) -> JobRequest {
+pub fn request_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> JobRequest {
     let spec = &row.job.spec;
     let (cluster, size) = match compute {
         Compute::Cluster(name) => (name.clone(), String::new()),
@@ -180,7 +181,7 @@ pub fn request_of(row: &JobRow, task: &Task, compute: &Compute) -> JobRequest {
         files: task.files.clone(),
         own_sandbox: task.is_alone,
         python_environment: spec.environment.as_ref().map(ToString::to_string).unwrap_or_default(),
-        keep_in: String::new(),
+        keep_in: keep_in.to_owned(),
     }
 }
 

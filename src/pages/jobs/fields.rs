@@ -39,7 +39,7 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
                     help="A named environment: its newest version is fixed when the job is submitted. The job waits without a node until it is built."
                 />
                 <TextField
-                    label="Environment" name="environment" value=environment problem=state.problem("environment") rows=3
+                    label="Variables" name="environment" value=environment problem=state.problem("environment") rows=3
                     help="One NAME=value a line."
                 />
                 <Field

@@ -4,7 +4,7 @@ use atelier_domain::access::{Action, Whose};
 use leptos::prelude::*;
 
 use super::{fields, what_if};
-use crate::api::jobs::{JobForm, PRICED, job_form};
+use crate::api::jobs::{Advice, Beginning, JobForm, PRICED, job_form};
 use crate::components::{Banner, Card, Crumb, LinkButton, Look, NavItem, Page, SubmitButton, Tone, Why};
 use crate::form::{Flash, FormState};
 use crate::pages::compute::price;
@@ -20,9 +20,14 @@ pub fn NewJobPage() -> impl IntoView {
         let state = visit.form(uploads::FORM);
         let typed = visit.flash.as_ref().filter(|flash| flash.form == uploads::FORM).map(|flash| flash.values.clone());
         let typed = typed.filter(|values| !values.is_empty());
-        let (clone, cluster) = (page::query("clone").unwrap_or_default(), page::query("cluster").unwrap_or_default());
-        let file = page::query("file").unwrap_or_default();
-        let read = async move { job_form(typed, &clone, &cluster, &file).await };
+        let said = |name: &str| page::query(name).unwrap_or_default();
+        let begin = Beginning {
+            clone: said("clone"),
+            cluster: said("cluster"),
+            file: said("file"),
+            instance: said("instance"),
+        };
+        let read = async move { job_form(typed, &begin).await };
         load(visit.viewer.clone(), read, move |form| show(&visit, &state, form))
     })
 }
@@ -40,6 +45,7 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
             />
         }
     });
+    let advice = form.advice.as_ref().map(|advice| advise(slug, advice));
     // What was typed is known here, whether it was typed just now or copied from another job.
     let flash = Flash { form: uploads::FORM.into(), values: form.values.clone(), ..Flash::default() };
     let flash = Flash { problems: state.problems(), ..flash };
@@ -61,6 +67,7 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
                 <input type="hidden" name="command_id" value=random_token()/>
                 <div class="stack">
                     {refusal}
+                    {advice}
                     {choices}
                     {what}
                     {place}
@@ -81,6 +88,18 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
                 </aside>
             </form>
         </Page>
+    }
+    .into_any()
+}
+
+fn advise(slug: &str, advice: &Advice) -> AnyView {
+    let freeze = advice.freeze.as_ref().map(|instance| {
+        let href = format!("{}?from={instance}", paths::new_environment(slug));
+        view! { <div class="row"><LinkButton href=href icon="code">{format!("Freeze {instance}")}</LinkButton></div> }
+    });
+    view! {
+        <Why tone=Tone::Warning title=advice.title.clone() text=advice.text.clone()/>
+        {freeze}
     }
     .into_any()
 }

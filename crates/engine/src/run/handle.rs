@@ -370,6 +370,9 @@ fn digest(json: &str, payload: Option<&Payload>) -> String {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
         }
+        if !payload.keep_in.is_empty() {
+            hash.update(payload.keep_in.as_bytes());
+        }
     }
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -75,6 +75,21 @@ impl Store {
         Ok(found)
     }
 
+    /// The folder of Files in which the outputs of a job are wanted; empty if in none. Jobs of an array have the same.
+    pub async fn keeps_in(&self, job: JobId) -> Result<String> {
+        let number = |job: JobId| i64::try_from(job.0).unwrap_or(i64::MAX);
+        let mut sql =
+            Sql::new("select p.keep_in from jobs j join job_payloads p on p.job_id = j.payload_id where j.id = ");
+        sql.bind(number(job));
+        if let Some(row) = sql.rows(&self.reader).await?.first() {
+            return Ok(row.get(0));
+        }
+        let Some(array) = self.arrays_of(&[job]).await?.remove(&job) else { return Ok(String::new()) };
+        let mut sql = Sql::new("select keep_in from job_payloads where job_id = ");
+        sql.bind(number(array));
+        Ok(sql.rows(&self.reader).await?.first().map(|row| row.get(0)).unwrap_or_default())
+    }
+
     /// Notes what became of the outputs of a job.
     pub async fn note_kept(&self, job: JobId, kept: &KeptOutputs, now: Timestamp) -> Result<()> {
         let mut tx = self.begin(now).await?;

@@ -5,7 +5,7 @@ use atelier_domain::compute::verb::InstanceVerb;
 use atelier_domain::history::Topic;
 use leptos::prelude::*;
 
-use super::{apps, history, logs, monitoring, overview, own_apps, scripts, settings, sharing, stops};
+use super::{apps, history, logs, monitoring, overview, own_apps, run_as_job, scripts, settings, sharing, stops};
 use crate::api::caller::Caller;
 use crate::api::compute::instances::{BulkVerb, InstanceDetail, instance};
 use crate::api::compute::sizes;
@@ -143,7 +143,7 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
     let inside = match content {
         Content::Overview(content) => overview::tab(visit, detail, &content),
         Content::Apps => own_apps::tab(visit, query, detail),
-        Content::Jobs(page) => jobs_tab(visit, query, *page),
+        Content::Jobs(page) => jobs_tab(visit, query, detail, *page),
         Content::Logs(view) => logs::tab(visit, query, detail, &view),
         Content::Monitoring(usage) => monitoring::tab(visit, detail, usage.as_ref().as_ref()),
         Content::History(decided) => history::tab(visit, query, &decided),
@@ -293,9 +293,10 @@ fn actions(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     .into_any()
 }
 
-fn jobs_tab(visit: &Visit, query: &Query, page: JobsPage) -> AnyView {
+fn jobs_tab(visit: &Visit, query: &Query, detail: &InstanceDetail, page: JobsPage) -> AnyView {
     let first = query.clone().from_the_start();
     let back = page.previous.map(|cursor| first.clone().with("after", &cursor.to_string()).url());
     let next = page.next.map(|cursor| first.clone().with("before", &cursor.to_string()).url());
-    jobs::of_compute(visit, page, back, next)
+    let (list, run) = (jobs::of_compute(visit, page, back, next), run_as_job::card(visit, detail));
+    view! { <div class="stack">{list}{run}</div> }.into_any()
 }

@@ -10,6 +10,7 @@ mod logs;
 mod monitoring;
 mod overview;
 mod own_apps;
+mod run_as_job;
 mod scripts;
 mod settings;
 mod sharing;
