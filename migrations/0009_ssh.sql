@@ -22,3 +22,8 @@ create table ssh_instances (
     user_id       text   not null,
     since         bigint not null
 );
+
+-- The instance that an entry tells of, where the decisions about it do not; empty for all others. By its name, since entries stay
+-- when it goes.
+alter table history add column instance text not null default '';
+create index history_by_instance on history (workspace_id, instance, revision, ordinal) where instance <> '';

@@ -79,17 +79,27 @@ test('VS Code is installed by a button, opens a file and runs a terminal, and on
   await expect(page.getByText('Typing in VS Code')).toHaveCount(0);
   await code.bringToFront();
 
+  // Typing into an editor counts.
+  await expect(async () => {
+    await code.keyboard.press('F1');
+    await expect(code.locator('.quick-input-widget input').first()).toBeFocused({ timeout: 5_000 });
+    await code.keyboard.type('New Untitled Text File', { delay: 20 });
+    await expect(code.locator('.quick-input-list .monaco-list-row').first()).toContainText('New Untitled Text File', { timeout: 5_000 });
+    await code.keyboard.press('Enter');
+    await expect(code.locator('.tab.active').filter({ hasText: 'Untitled-1' })).toBeVisible({ timeout: 5_000 });
+  }).toPass({ timeout: 60_000 });
+  await code.keyboard.type('typed by hand', { delay: 20 });
+  await expect(code.locator('.editor-instance .view-lines').first()).toContainText('typed by hand');
+  await server.letPass(1);
+  await visit(desk);
+  await expect(page.getByText('Typing in VS Code').first()).toBeVisible({ timeout: 30_000 });
+  await code.bringToFront();
+
   // A terminal writes a file, and it is opened.
   await inTerminal(code, 'echo "the answer is $((40 + 2))" > note.txt', 'note.txt');
   await opens(code, 'note.txt', 'the answer is 42');
 
-  // Typing counts.
-  await server.letPass(1);
-  await visit(desk);
-  await expect(page.getByText('Typing in VS Code').first()).toBeVisible({ timeout: 30_000 });
-
   // What is typed is saved, and is what a terminal reads.
-  await code.bringToFront();
   await code.locator('.editor-instance .view-lines').first().click();
   await code.keyboard.press('Control+End');
   await code.keyboard.type('and so on', { delay: 20 });

@@ -880,6 +880,22 @@ impl Event {
         }
     }
 
+    /// The instance that this tells of, where the engine's decisions about it do not tell it as well.
+    pub fn instance(&self) -> Option<&str> {
+        match self {
+            Self::SshSwitched { instance, .. }
+            | Self::SshConnected { instance, .. }
+            | Self::SshEnded { instance, .. }
+            | Self::InstanceShared { instance, .. }
+            | Self::InstanceUnshared { instance, .. }
+            | Self::InstanceShareEnded { instance, .. }
+            | Self::AppAdded { instance, .. }
+            | Self::AppChanged { instance, .. }
+            | Self::AppRemoved { instance, .. } => Some(instance),
+            _ => None,
+        }
+    }
+
     /// Which live pages show it.
     pub const fn topics(&self) -> &'static [Topic] {
         match self {

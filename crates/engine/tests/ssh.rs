@@ -111,6 +111,13 @@ async fn a_switch_belongs_to_the_owner_who_turned_it(kind: Kind) {
     let history = store.history(&person.workspace, &HistoryFilter { limit: 9, ..HistoryFilter::default() }).await;
     let kinds: Vec<String> = history.expect("reads").into_iter().map(|entry| entry.kind).collect();
     assert_eq!(kinds[..4], ["ssh-connected", "ssh-switched", "ssh-switched", "ssh-switched"]);
+    // An instance knows what happened to it, and nothing of another that had its name before.
+    let of = async |name: &str, since: Timestamp| {
+        let filter = HistoryFilter { instance: Some((name.into(), since)), limit: 9, ..HistoryFilter::default() };
+        store.history(&person.workspace, &filter).await.expect("reads").len()
+    };
+    assert_eq!(of("desk", NOW).await, 4, "on, on for another, off, and one connection");
+    assert_eq!((of("desk", Timestamp(NOW.0 + 1)).await, of("des", NOW).await), (0, 0));
     store.close().await;
 }
 

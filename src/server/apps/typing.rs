@@ -1,9 +1,10 @@
 //! Whether somebody types in VS Code, by what its page sends over its WebSockets.
 //!
 //! A tab that was left open talks all the time: signs of life every few seconds, confirmations, answers to what extensions ask. None
-//! of that is somebody at work. What people do, the page tells in calls with names: a text was changed, the cursor was moved,
-//! something was typed into a terminal. Those names are looked for, and only those count. They belong to the version of code-server
-//! that this product installs; what it does in a browser is tested with it (`cargo xtask test vscode`).
+//! of that is somebody at work, and neither is a file that a program changes while it is open. What people do, the page tells: the
+//! cursor was moved with the keyboard (which typing does) or with the mouse, something was typed into a terminal. Those signs are
+//! looked for, and only those count. They belong to the version of code-server that this product installs; what it does in a browser
+//! is tested with it (`cargo xtask test vscode`).
 
 use std::io;
 use std::pin::Pin;
@@ -12,10 +13,11 @@ use std::task::{Context, Poll};
 use atelier_pipe::Wire;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The calls that people cause: a document was edited, the cursor was moved, a terminal was typed into.
-const DEEDS: [&[u8]; 3] = [b"$acceptModelChanged", b"$acceptEditorPropertiesChanged", b"$input"];
+/// What only people cause: the cursor was moved with the keyboard or the mouse, a terminal was typed into. That a document was
+/// changed is told also of reloads from the disk and of what extensions do.
+const DEEDS: [&[u8]; 3] = [br#""source":"keyboard""#, br#""source":"mouse""#, b"$input"];
 /// As long as the longest of them, less one: what may stand at the end of one piece and go on in the next.
-const OVERLAP: usize = 29;
+const OVERLAP: usize = 18;
 
 /// Where in a frame the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +185,10 @@ mod tests {
         let confirmation = [3, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0];
         let mut answer = vec![1, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 40];
         answer.extend(b"{\"result\":[\"$acceptNothing\"]}");
-        for quiet in [&keep_alive[..], &confirmation, &answer, b""] {
+        // A file that a program has changed, and a cursor that an extension has moved.
+        let reload = b"$acceptModelChanged[{\"changes\":[]}]";
+        let moved = b"$acceptEditorPropertiesChanged{\"selections\":{\"source\":\"api\"}}";
+        for quiet in [&keep_alive[..], &confirmation, &answer, reload, moved, b""] {
             assert!(!hears(&frame(2, quiet)));
         }
         assert!(!hears(&frame(9, b"ping")));

@@ -38,6 +38,8 @@ pub struct HistoryFilter {
     pub about: Option<UserId>,
     /// Only what others did to this person.
     pub done_to: Option<UserId>,
+    /// Only what happened to the instance of this name since then.
+    pub instance: Option<(String, Timestamp)>,
     /// Only before this entry.
     pub before: Option<(i64, i64)>,
     /// How many at most.
@@ -58,6 +60,11 @@ impl Store {
         if let Some(person) = &filter.done_to {
             sql.push(" and subject_id = ").bind(person.as_str());
             sql.push(" and actor_id <> ").bind(person.as_str());
+        }
+        if let Some((instance, since)) = &filter.instance {
+            // The index holds no others.
+            sql.push(" and instance <> '' and instance = ").bind(instance.as_str());
+            sql.push(" and at >= ").bind(since.0);
         }
         let part = filter.part.trim();
         if !part.is_empty() {

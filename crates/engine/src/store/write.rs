@@ -86,7 +86,8 @@ impl WriteTx<'_> {
             .map_err(|error| super::Error::Unreadable { what: "an event", value: error.to_string() })?;
         sqlx::query(
             "insert into history (revision, ordinal, workspace_id, at, actor_id, actor_name, subject_id, kind, event, \
-             sentence, search_key, why, request) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+             sentence, search_key, why, request, instance) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         )
         .bind(self.revision)
         .bind(self.ordinal)
@@ -101,6 +102,7 @@ impl WriteTx<'_> {
         .bind(search_key)
         .bind(why)
         .bind(author.request.as_str())
+        .bind(event.instance().unwrap_or_default())
         .execute(&mut *self.tx)
         .await?;
         self.ordinal += 1;

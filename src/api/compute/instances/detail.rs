@@ -1,6 +1,6 @@
 //! One instance with everything that its pages show.
 
-use atelier_domain::access::{Action, Rights, Whose};
+use atelier_domain::access::{Action, Grant, Rights, Whose};
 use atelier_domain::compute::ScheduleId;
 use atelier_domain::compute::app::CustomApp;
 use atelier_domain::compute::idle::IdleRules;
@@ -15,7 +15,7 @@ use atelier_domain::time::Span;
 use atelier_domain::world::{About, ComputeRef, ScheduleTarget, World};
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
-use atelier_engine::store::{DecisionEntry, DecisionFilter};
+use atelier_engine::store::{DecisionEntry, DecisionFilter, HistoryFilter};
 use atelier_protocol::Process;
 
 use super::apps::{AppView, Known, apps};
@@ -327,7 +327,7 @@ pub fn charts(caller: &Caller, detail: &InstanceDetail) -> Option<Usage> {
     usage(&samples, detail.row.cores)
 }
 
-/// A page of what was decided about it and its schedules, the newest first.
+/// A page of what happened to it and was decided about it and its schedules, the newest first.
 #[derive(Clone, Debug, Default)]
 pub struct Decided {
     /// The lines.
@@ -349,6 +349,23 @@ pub async fn decisions(
     let filter = DecisionFilter { about, before, limit: i64::try_from(limit + 1).unwrap_or(i64::MAX) };
     let workspace = &caller.actor()?.workspace.id;
     let mut lines = caller.checked(caller.store().decisions(workspace, &filter).await)?;
+    // Both count the same revisions. Who may read only their own history sees what they did themselves, such as to an
+    // instance that is shared with them.
+    let actor = caller.actor()?;
+    let sees_all = detail.whose == Whose::Own || actor.person.rights().grant(Action::HistoryRead) == Grant::Any;
+    let about = (!sees_all).then(|| actor.person.id.clone());
+    let instance = Some((detail.row.name.to_string(), detail.created));
+    let filter = HistoryFilter { instance, about, before, limit: filter.limit, ..HistoryFilter::default() };
+    let happened = caller.checked(caller.store().history(workspace, &filter).await)?;
+    lines.extend(happened.into_iter().map(|entry| DecisionEntry {
+        revision: entry.revision,
+        ordinal: entry.ordinal,
+        at: entry.at,
+        about: About::Instance(detail.row.id),
+        code: entry.kind,
+        sentence: format!("{} {}.", entry.actor_name, entry.sentence),
+    }));
+    lines.sort_by_key(|line| std::cmp::Reverse((line.revision, line.ordinal)));
     let has_more = lines.len() > limit;
     lines.truncate(limit);
     let older = lines.last().filter(|_| has_more).map(|last| format!("{}.{}", last.revision, last.ordinal));

@@ -54,6 +54,8 @@ pub fn list(visit: &Visit, decided: &Decided) -> AnyView {
 fn look(code: &str) -> (&'static str, &'static str) {
     match code {
         "operation-done" | "node-ready" | "apps-ready" | "idle-over" | "scripts-accepted" => ("running", "running"),
+        "ssh-connected" | "instance-shared" => ("running", "running"),
+        "ssh-ended" | "instance-unshared" | "instance-share-ended" => ("stopped", "stopped"),
         "by-person" | "by-schedule" | "idle" | "as-postponed" | "instance-stops" => ("stopped", "stopped"),
         "operation-failed" | "setup-failed" | "setup-timed-out" | "launch-failed" | "launch-timed-out"
         | "node-lost" | "node-gone" | "node-preempted" | "start-timed-out" | "resize-failed" | "firing-failed" => {
