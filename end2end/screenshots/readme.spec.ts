@@ -93,6 +93,36 @@ test('instance', async ({ signedIn: page }) => {
   await save(page, 'instance');
 });
 
+test('files and environment', async ({ signedIn: page }) => {
+  test.setTimeout(300_000);
+  await settle(page, '/w/perception/files');
+  await page.getByRole('link', { name: 'My folder' }).click();
+  await expect(page.locator('html[data-hydrated]')).toBeAttached();
+  const home = page.url();
+  await page.getByRole('textbox', { name: 'Name' }).fill('results');
+  await page.getByRole('button', { name: 'Make folder' }).click();
+  await expect(page.getByRole('heading', { name: 'results', level: 1 })).toBeVisible();
+  await settle(page, home);
+  const train = 'import pandas as pd\n\n\ndef fit(path: str) -> float:\n    table = pd.read_csv(path)\n    return table["churn"].mean()\n\n\nprint(fit("customers.csv"))\n';
+  const customers = ['city,months,churn', ...Array.from({ length: 40 }, (_, row) => `Ulm,${row + 3},${row % 3 === 0 ? 1 : 0}`)].join('\n');
+  const uploads = { 'train.py': train, 'customers.csv': customers, 'notes.md': '# Churn\n\nWhat we know so far.\n' };
+  await page
+    .getByLabel('Files', { exact: true })
+    .setInputFiles(Object.entries(uploads).map(([name, text]) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) })));
+  await page.getByRole('button', { name: 'Upload' }).click();
+  await expect(page.getByRole('link', { name: 'train.py', exact: true })).toBeVisible();
+  await settle(page, home);
+  await save(page, 'files');
+
+  await settle(page, '/w/perception/environments/new');
+  await page.getByRole('textbox', { name: 'Name' }).fill('churn');
+  await page.getByRole('textbox', { name: 'List' }).fill('# What the churn model needs\npandas>=2,<3\npyarrow');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('JupyterLab offers it as a kernel')).toBeVisible({ timeout: 240_000 });
+  await settle(page, '/w/perception/environments/churn');
+  await save(page, 'environment');
+});
+
 test('sign-in', async ({ page }) => {
   await settle(page, '/sign-in');
   await save(page, 'sign-in');

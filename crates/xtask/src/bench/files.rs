@@ -18,6 +18,10 @@ pub enum Part {
     Transfer,
     /// A folder with many files
     List,
+    /// What a ready environment adds to the start of a job
+    Environments,
+    /// The way into an instance by SSH, beside OpenSSH's own server
+    Ssh,
 }
 
 #[derive(Debug, Args)]
@@ -37,11 +41,13 @@ pub struct FileOptions {
 }
 
 impl FileOptions {
-    fn has(&self, part: Part) -> bool {
+    /// Whether a part is wanted.
+    pub fn has(&self, part: Part) -> bool {
         self.only.is_empty() || self.only.contains(&part)
     }
 }
 
+/// What needs nothing but the server itself.
 pub fn measure(studio: &Studio, folder: &Path, options: &FileOptions, report: &mut Report) -> Result<()> {
     let (server, _) = studio.start()?;
     let token = studio.token()?;

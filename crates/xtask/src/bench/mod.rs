@@ -1,7 +1,6 @@
 //! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
-//! the core and the durable loop, `scheduling` turns and large arrays, `jobs`, `instances` and `environments` what runs on a node.
-//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node,
-//! `files` the files of the workspace.
+//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node, `files` the
+//! workplace: its files, its environments (also alone, as `environments`) and the way in by SSH (also alone, as `ssh`).
 //!
 //! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
 //! a load from threads of this process, so that both share the processors. Counts and times are bounded.
@@ -32,6 +31,7 @@ use std::{
 
 use atelier_testing::http;
 use clap::{Args, Subcommand};
+use files::Part;
 use load::{milliseconds, pause, percentile};
 use report::{
     Report,
@@ -57,7 +57,7 @@ pub enum Bench {
     Instances(InstanceOptions),
     /// The way into an instance by SSH, beside OpenSSH's own server
     Ssh(ServerOptions),
-    /// The files of the workspace: one large file up and down, a folder with many
+    /// The workplace: one large file up and down, a folder with many, environments, SSH
     Files(files::FileOptions),
     /// The engine: decisions a second, durable submissions, loading, schedules, crashes
     Engine(EngineOptions),
@@ -201,9 +201,7 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
             options.json
         }
         Bench::Files(options) => {
-            let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
-            let studio = Studio::new(binary, folder.path())?;
-            files::measure(&studio, folder.path(), options, &mut report)?;
+            bench_files(workspace, options, &mut report)?;
             options.json
         }
         Bench::Engine(options) => {
@@ -239,6 +237,23 @@ fn bench_web(workspace: &Workspace, options: &Options, report: &mut Report) -> R
     let rates = web(&studio, lasting, report)?;
     if options.peer {
         peer::compare(folder.path(), PEOPLE, CONNECTIONS, lasting, &rates, report)?;
+    }
+    Ok(())
+}
+
+fn bench_files(workspace: &Workspace, options: &files::FileOptions, report: &mut Report) -> Result<()> {
+    let binary = chosen(workspace, options.binary.as_deref())?;
+    if options.has(Part::Transfer) || options.has(Part::List) {
+        let folder = scratch()?;
+        files::measure(&Studio::new(binary.clone(), folder.path())?, folder.path(), options, report)?;
+    }
+    if options.has(Part::Environments) {
+        let folder = scratch()?;
+        environments::measure(&Studio::new(binary.clone(), folder.path())?, report)?;
+    }
+    if options.has(Part::Ssh) {
+        crate::setup::sshd()?;
+        ssh::measure(binary, scratch()?.path(), report)?;
     }
     Ok(())
 }

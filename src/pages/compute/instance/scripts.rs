@@ -176,7 +176,7 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
                 problem=state.problem(script_name) rows=6
                 help=format!("{help} At most {} KiB; a first line such as #!/usr/bin/env python3 is kept.", MAX_SCRIPT_BYTES / 1_024)
             />
-            <div class="cols-3 fields">
+            <div class="cols-3 fields narrow-stacks">
                 <div class="field">
                     <label for=file_id.clone()>"Or a file"<span class="opt">"optional"</span></label>
                     <input class="input" type="file" id=file_id name=file_name/>
