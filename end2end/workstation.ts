@@ -13,7 +13,8 @@ type Visit = (path: string) => Promise<unknown>;
 export async function create(page: Page, visit: Visit, size = 'local-half'): Promise<void> {
   await visit(`${instances}/new`);
   await page.getByLabel('Name', { exact: true }).fill('desk');
-  await page.getByRole('radio', { name: size }).check();
+  // Its label lies over it and takes the click.
+  await page.getByRole('radio', { name: size }).check({ force: true });
   await page.getByRole('button', { name: 'Review + create' }).click();
   await page.getByRole('button', { name: 'Create instance' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('desk');

@@ -165,6 +165,7 @@ pub async fn put(caller: &Caller, name: &str, request: ShareRequest) -> Result<(
         user: &person.id,
         state: person.state,
         rights: &rights,
+        app: &request.app,
         level,
         until,
         present,

@@ -55,8 +55,11 @@ fn everybody_who_is_not_let_in_is_told_why() {
     assert!(said.contains("The key \"old\" was removed"), "{said}");
 
     // Whether there is no such instance or it is somebody else's makes no difference.
-    let unknown = told("laptop", "nothing");
+    let (_, mara) = studio.add_person("mara");
+    studio.must_as(&mara, "POST", "/instances", &json!({"name": "private", "size": "local-1", "starts": false}));
+    let (unknown, theirs) = (told("laptop", "nothing"), told("laptop", "private"));
     assert!(unknown.contains("There is no instance “nothing”, or it is not yours"), "{unknown}");
+    assert_eq!(theirs, unknown.replace("nothing", "private"));
     let said = told("laptop", "elsewhere+desk");
     assert!(said.contains("There is no instance “desk”, or it is not yours"), "{said}");
 
@@ -86,6 +89,10 @@ fn everybody_who_is_not_let_in_is_told_why() {
         Some(told("stranger", "desk")).filter(|said| said.contains("too many failed tries from 127.0.0.1"))
     });
     assert!(said.contains("min."), "{said}");
+    // Whoever has a key that is known here comes in from the same address all the same.
+    studio.post("/instances/desk/start", &json!({}));
+    studio.until_state("desk", "running");
+    assert_eq!(studio.run("echo still here"), "still here\n");
 }
 
 #[test]
@@ -115,4 +122,49 @@ fn whoever_loses_the_right_is_sent_away_at_once() {
     assert!(said.contains("\"desk\" is stopping") || said.contains("\"desk\" is stopped"), "{said}");
     let history = studio.history();
     assert!(history.iter().any(|line| line.contains("; The key “second” was removed")), "{history:?}");
+}
+
+#[test]
+fn whoever_is_disabled_or_has_the_instance_no_more_is_sent_away() {
+    let studio = Studio::start();
+    let (mara, token) = studio.add_person("mara");
+    let line = std::fs::read_to_string(studio.make_key("hers").with_extension("pub")).expect("made");
+    studio.must_as(&token, "POST", "/ssh-keys", &json!({"key": line}));
+    studio.must_as(&token, "POST", "/instances", &json!({"name": "bench", "size": "local-1"}));
+    studio.until_state("bench", "running");
+    studio.must_as(&token, "PUT", "/instances/bench/ssh", &json!({"on": true}));
+    let held = stay(&studio, "hers", "bench");
+    let since = now();
+    studio.as_ines("change_accounts", &[("verb", "disable"), ("ids[]", &mara)]);
+    let said = sent_away(held, since);
+    assert!(said.contains("The account of this key is disabled"), "{said}");
+    studio.as_ines("change_accounts", &[("verb", "enable"), ("ids[]", &mara)]);
+
+    // What is given away is entered neither by who had it nor, until they say so, by who has it.
+    let held = stay(&studio, "laptop", "desk");
+    let since = now();
+    studio.post("/instances/desk/stop", &json!({}));
+    drop(sent_away(held, since));
+    studio.until_state("desk", "stopped");
+    let token = studio.token_of("mara@example.org");
+    studio.post("/instances/desk/transfer", &json!({"to": "mara@example.org"}));
+    studio.until_state("desk", "stopped");
+    let told = |key: &str| words(&studio.ssh(key, "desk").arg("echo got in").output().expect("runs"));
+    let said = told("laptop");
+    assert!(said.contains("There is no instance “desk”, or it is not yours"), "{said}");
+    // Given back, it is as closed as a new one: what was switched on before counts for nothing.
+    studio.must_as(&token, "POST", "/instances/desk/transfer", &json!({"to": "ines@example.org"}));
+    studio.until_state("desk", "stopped");
+    studio.post("/instances/desk/accept-scripts", &json!({"revision": 2}));
+    studio.post("/instances/desk/start", &json!({}));
+    studio.until_state("desk", "running");
+    let said = told("laptop");
+    assert!(said.contains("SSH is off for “desk”"), "{said}");
+    studio.switch("desk", true);
+
+    let held = stay(&studio, "laptop", "desk");
+    let since = now();
+    assert!(studio.send("DELETE", "/instances/desk", &json!({})).0 < 300);
+    let said = sent_away(held, since);
+    assert!(said.contains("\"desk\" is deleting") || said.contains("There is no instance"), "{said}");
 }

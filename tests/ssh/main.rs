@@ -87,7 +87,10 @@ fn commands_and_terminals_are_as_they_are_on_the_machine_itself() {
     // Whoever goes away takes along what ran for them, and leaves what was made independent.
     let mark = studio.home().join("mark");
     let mut held = studio.ssh("laptop", "desk");
-    held.arg("setsid sleep 987 & trap '' HUP; sleep 986 & echo $$ > mark; wait").stdout(Stdio::null());
+    // The mark is made when that process has left the group of the others, and not before.
+    let inside = "setsid sh -c 'echo > free; exec sleep 987' & trap '' HUP; sleep 986 & \
+                  until [ -e free ]; do sleep 0.05; done; echo $$ > mark; wait";
+    held.arg(inside).stdout(Stdio::null());
     let mut held = held.spawn().expect("starts");
     wait_until("it runs", PATIENCE, || std::fs::read_to_string(&mark).ok().filter(|text| text.ends_with('\n')));
     held.kill().expect("runs");

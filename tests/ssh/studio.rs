@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use atelier_testing::http::{Connection, request};
+use atelier_testing::http::{Connection, form, request};
 use atelier_testing::{free_port, wait_until};
 use serde_json::{Value, json};
 
@@ -64,6 +64,41 @@ impl Studio {
         studio
     }
 
+    /// Sends a form as a page does; what it answers, and the cookies from then on.
+    fn form(&self, cookie: &str, function: &str, fields: &[(&str, &str)]) -> (Value, String) {
+        let headers = [
+            ("accept", "application/json"),
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("sec-fetch-site", "same-origin"),
+            ("cookie", cookie),
+        ];
+        let ask = request("POST", &format!("/fn/{function}"), self.port, &headers, &form(fields));
+        let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).expect("answers");
+        assert_eq!(answer.status, 200, "{function}: {}", answer.text());
+        let cookies = answer.cookies();
+        let cookies = if cookies.is_empty() { cookie.to_owned() } else { cookies };
+        (serde_json::from_str(&answer.text()).unwrap_or(Value::Null), cookies)
+    }
+
+    /// Does something as Ines in the portal.
+    pub fn as_ines(&self, function: &str, fields: &[(&str, &str)]) -> Value {
+        let known = [("email", "ines@example.org"), ("password", "kettle-orbit-violin")];
+        let (_, cookie) = self.form("", "sign_in", &known);
+        self.form(&cookie, function, fields).0
+    }
+
+    /// Somebody new, who has chosen a password: their id and a token.
+    pub fn add_person(&self, name: &str) -> (String, String) {
+        let email = format!("{name}@example.org");
+        let fields = [("name", name), ("email", &*email), ("roles[]", "data-scientist")];
+        let made = self.as_ines("create_person", &fields);
+        let id = made["next"].as_str().and_then(|next| next.rsplit('/').next()).expect("a page").to_owned();
+        let secret = made["secret"].as_str().expect("a password").to_owned();
+        let (_, cookie) = self.form("", "sign_in", &[("email", &*email), ("password", &*secret)]);
+        self.form(&cookie, "change_password", &[("current", &*secret), ("password", "harbour-lantern-violin")]);
+        (id, self.token_of(&email))
+    }
+
     /// A token for somebody.
     pub fn token_of(&self, email: &str) -> String {
         let made = atelier().args(["token", "create", "--user", email, "--data"]).arg(self.data.path()).output();
@@ -101,6 +136,13 @@ impl Studio {
 
     pub fn post(&self, path: &str, body: &Value) -> Value {
         let (status, value) = self.send("POST", path, body);
+        assert!(status < 300, "{path}: {status} {value}");
+        value
+    }
+
+    /// Does something that has to work, as somebody else.
+    pub fn must_as(&self, token: &str, method: &str, path: &str, body: &Value) -> Value {
+        let (status, value) = self.send_as(token, method, path, body);
         assert!(status < 300, "{path}: {status} {value}");
         value
     }

@@ -180,8 +180,9 @@ actions! {
     InstanceConnect = Instances, "instance.connect", "open applications of instances", "computes/applicationaccess/action", [No Own Own Own Own];
     /// Let colleagues open applications: for the owner alone, since what they do there they do as the owner.
     InstanceShare = Instances, "instance.share", "share applications of instances with colleagues", "",                [No Own Own Own Own];
-    /// Give an instance to somebody else, without the secrets in its home.
-    InstanceTransfer = Instances, "instance.transfer", "give instances to somebody else", "",                          [No Own Any Any Any];
+    /// Give an instance to somebody else, without the secrets in its home. Whoever gets it reads all of that home: another's is given
+    /// away by Owners of the workspace alone.
+    InstanceTransfer = Instances, "instance.transfer", "give instances to somebody else", "",                          [No Own Own Own Any];
     /// Delete, home directory included.
     InstanceDelete = Instances, "instance.delete", "delete instances", "computes/delete",                              [No Own Any Any Any];
 

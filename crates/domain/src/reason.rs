@@ -416,6 +416,13 @@ reasons! {
         /// What: the start of a sentence.
         what: String,
     } = Refusal, "owner-only";
+    /// It was given away, and its new owner has not said yet that what is in it may run as them.
+    AwaitsAcceptance {
+        /// The instance.
+        instance: String,
+        /// Whose it was.
+        from: Text,
+    } = Refusal, "awaits-acceptance";
     /// Somebody changed the scripts since they were read.
     ScriptsChanged {
         /// The instance.
@@ -783,6 +790,13 @@ reasons! {
         /// By name.
         by: Text,
     } = Note, "scripts-accepted";
+    /// The new owner accepted what the owner before has left in it.
+    GiftAccepted {
+        /// By name.
+        by: Text,
+        /// Whose it was.
+        from: Text,
+    } = Note, "gift-accepted";
     /// It will stop by schedule.
     StopWarning {
         /// How long until then.
@@ -1050,6 +1064,10 @@ impl Reason {
             Self::UnknownSite { site, .. } => format!("There is no site {site}."),
             Self::CannotSkip { why } | Self::CannotPostpone { why } => why.clone(),
             Self::OwnerOnly { instance, what } => format!("{what} {instance} is for its owner alone."),
+            Self::AwaitsAcceptance { instance, from } => format!(
+                "{instance} was {from}’s, and what is in its home and its environment may run as its new owner, who has not accepted \
+                 that yet."
+            ),
             Self::ScriptsChanged { instance, read, now } => {
                 format!("The scripts of {instance} have changed since they were read: change {now}, not {read}.")
             }
@@ -1191,13 +1209,19 @@ impl Reason {
                 "{by} set its scripts. Until the owner has accepted them they run without the owner’s home and tokens."
             ),
             Self::Transferred { by, from, to } => {
-                format!("{by} gave it from {from} to {to}, without the keys, tokens and histories in its home.")
+                format!(
+                    "{by} gave it from {from} to {to}, without the keys, tokens and histories in its home. It starts when {to} has \
+                     accepted it: what {from} left in it may run as {to}."
+                )
             }
             Self::TransferDelayed { detail } => {
                 format!("Its home could not be given to its new owner yet: {detail}. That is tried again every minute.")
             }
             Self::ScriptsAccepted { by } => {
                 format!("{by} accepted its scripts: from the next start on they get the home.")
+            }
+            Self::GiftAccepted { by, from } => {
+                format!("{by} accepted what {from} left in it: from the next start on it may run as {by}.")
             }
             Self::StopWarning { left, why } => format!("It stops in {left}: {why}."),
             Self::StopDrains { jobs, limit, schedule } => format!(
@@ -1308,6 +1332,7 @@ impl Reason {
             Self::TooManyJobs { .. } => "Wait until some have ended, or cancel some.".into(),
             Self::CannotPostpone { .. } => "Nothing needs to be done to keep it running.".into(),
             Self::OwnerOnly { .. } => "Ask its owner, or use an instance of your own.".into(),
+            Self::AwaitsAcceptance { .. } => "Its owner accepts it on its page, or deletes it.".into(),
             Self::ScriptsChanged { .. } => "Read them again, then accept them.".into(),
             Self::StopWarning { .. } => "Put it off, keep it running for longer, or leave this stop out.".into(),
             Self::StopDrains { .. } => "Put the stop off, or leave it out, if more is to run.".into(),

@@ -4,7 +4,7 @@
 //! elsewhere is theirs to remove, and the page that asks says so.
 
 /// Paths below a home, folders with all that is in them. A star stands for any characters within one name.
-pub const SECRETS: [&str; 45] = [
+pub const SECRETS: [&str; 58] = [
     ".ssh",
     ".gnupg",
     ".netrc",
@@ -50,6 +50,19 @@ pub const SECRETS: [&str; 45] = [
     ".viminfo",
     ".lesshst",
     ".xonsh_history*",
+    ".Rhistory",
+    ".vault-token",
+    ".databrickscfg",
+    ".terraform.d/credentials.tfrc.json",
+    ".dbt",
+    ".snowflake",
+    ".mlflow/credentials",
+    ".config/github-copilot",
+    ".claude*",
+    ".codex",
+    ".vscode-server",
+    ".local/share/code-server/User/globalStorage",
+    ".Renviron",
 ];
 
 /// Whether a name fits one part of a path of the list.

@@ -70,16 +70,31 @@ impl Level {
             (Self::Read, "terminal") => {
                 "Sees what open terminals print, now and before. What they type, and the size of their window, is dropped."
             }
+            (Self::Read, "vscode") => {
+                "VS Code cannot be looked at only: it hands out any file that the owner can read."
+            }
             (Self::Read, _) => {
-                "Sees pages that only show something. Whatever sends data is refused, and so is everything that needs a live \
-                 connection (a WebSocket); applications that cannot do without one do not work."
+                "Sees whatever the application hands out when it is asked for a page or a file; what that is, the application \
+                 decides. Whatever sends data is refused, and so is everything that needs a live connection (a WebSocket); \
+                 applications that cannot do without one do not work."
             }
-            (Self::Use, "jupyter" | "terminal") => {
-                "Runs code as the owner, with all files of the home and whatever the owner may do from there."
+            (Self::Use, "jupyter" | "terminal" | "vscode") => {
+                "Runs code as the owner: sees and changes all that the owner can, in the home and in every folder that the owner can \
+                 reach, and acts in the owner’s name."
             }
-            (Self::Use, _) => "Does all that the application offers, as the owner.",
+            (Self::Use, _) => {
+                "Does all that the application offers, as the owner. One that runs code, such as a notebook, runs it as the owner."
+            }
         }
     }
+}
+
+/// Whether an application can be opened by somebody who may only look.
+///
+/// VS Code answers a plain GET with any file that its owner can read, whatever page asked for it, so that there is no looking without
+/// reading everything.
+pub fn can_be_looked_at(app: &str) -> bool {
+    app != "vscode"
 }
 
 /// Whether a text can be the name of an application: what stands in its address.
@@ -135,14 +150,15 @@ pub struct Standing<'a> {
 /// What a share opens right now; nothing if it opens nothing.
 ///
 /// It is worth nothing once the instance belongs to somebody else, either account is disabled, or its time is over. Who
-/// opens no applications at all by their roles looks at most.
+/// opens no applications at all by their roles looks at most, and what cannot be looked at only is closed to them.
 pub fn opens(share: &Share, standing: &Standing<'_>) -> Option<Level> {
     let counts = share.owner == *standing.owner
         && share.user != *standing.owner
         && standing.owner_state != AccountState::Disabled
         && standing.visitor_state == AccountState::Active
         && !share.is_over(standing.now);
-    counts.then(|| share.level.min(most(standing.rights)))
+    let level = share.level.min(most(standing.rights));
+    (counts && (level > Level::Read || can_be_looked_at(&share.app))).then_some(level)
 }
 
 /// The most that somebody's roles let them do in what is shared with them.
@@ -161,6 +177,8 @@ pub struct Asked<'a> {
     pub state: AccountState,
     /// What they may do here.
     pub rights: &'a Rights,
+    /// Which application.
+    pub app: &'a str,
     /// What they shall be able to do there.
     pub level: Level,
     /// Until when.
@@ -181,6 +199,9 @@ pub fn judge(asked: &Asked<'_>) -> Result<(), Refusal> {
     }
     if asked.level > most(asked.rights) {
         return Err(Refusal::OnlyLooks);
+    }
+    if asked.level == Level::Read && !can_be_looked_at(asked.app) {
+        return Err(Refusal::NotToRead);
     }
     if asked.until.is_some_and(|until| until <= asked.now) {
         return Err(Refusal::Past);
@@ -205,6 +226,12 @@ pub enum Refusal {
         "Their roles open no applications, so they can look at most. Share it to read, or ask for another role for them."
     )]
     OnlyLooks,
+    /// Looking at it is reading everything.
+    #[error(
+        "VS Code cannot be shared to read: it hands out any file that you can read, in your home and elsewhere. Share it to use with \
+         somebody who may see all of that, or share JupyterLab to read."
+    )]
+    NotToRead,
     /// The end is not ahead.
     #[error("That time is over. Choose one that is ahead, or leave it empty for no end.")]
     Past,
@@ -223,6 +250,7 @@ impl Refusal {
             Self::Oneself => "sharing.oneself",
             Self::Disabled => "sharing.account-disabled",
             Self::OnlyLooks => "sharing.only-read",
+            Self::NotToRead => "sharing.not-to-read",
             Self::Past => "sharing.past",
             Self::TooMany => "sharing.too-many",
         }
@@ -232,7 +260,7 @@ impl Refusal {
     pub const fn field(self) -> Option<&'static str> {
         match self {
             Self::Oneself | Self::Disabled => Some("person"),
-            Self::OnlyLooks => Some("level"),
+            Self::OnlyLooks | Self::NotToRead => Some("level"),
             Self::Past => Some("until"),
             Self::TooMany => None,
         }
@@ -316,6 +344,7 @@ mod tests {
             user: &ines,
             state: AccountState::Active,
             rights: &scientist,
+            app: "jupyter",
             level: Level::Use,
             until: None,
             present: 0,
@@ -327,6 +356,7 @@ mod tests {
             (Asked { user: &mara, ..good }, Refusal::Oneself, "yours already"),
             (Asked { state: AccountState::Disabled, ..good }, Refusal::Disabled, "account is disabled"),
             (Asked { rights: &reader, ..good }, Refusal::OnlyLooks, "look at most"),
+            (Asked { app: "vscode", level: Level::Read, ..good }, Refusal::NotToRead, "any file that you can read"),
             (Asked { until: Some(NOW), ..good }, Refusal::Past, "That time is over"),
             (Asked { present: MAX_SHARES, ..good }, Refusal::TooMany, "100 shares"),
         ] {
@@ -334,6 +364,26 @@ mod tests {
             assert!(refusal.to_string().contains(words) && refusal.code().starts_with("sharing."), "{refusal}");
         }
         assert_eq!(judge(&Asked { rights: &reader, level: Level::Read, ..good }), Ok(()));
+        assert_eq!(judge(&Asked { app: "vscode", ..good }), Ok(()));
+    }
+
+    #[test]
+    fn nobody_only_looks_at_what_hands_out_every_file() {
+        let mara = UserId::new("mara");
+        let (scientist, reader) = (Rights::of(&[Role::DataScientist]), Rights::of(&[Role::Reader]));
+        let standing = |rights| Standing {
+            owner: &mara,
+            owner_state: AccountState::Active,
+            visitor_state: AccountState::Active,
+            rights,
+            now: NOW,
+        };
+        let vscode = |level| Share { app: "vscode".into(), ..share(level, None) };
+        assert_eq!(opens(&vscode(Level::Use), &standing(&scientist)), Some(Level::Use));
+        // Also what was given before this was known, and what roles have made less of.
+        assert_eq!(opens(&vscode(Level::Read), &standing(&scientist)), None);
+        assert_eq!(opens(&vscode(Level::Use), &standing(&reader)), None);
+        assert_eq!(opens(&share(Level::Read, None), &standing(&scientist)), Some(Level::Read), "JupyterLab can be");
     }
 
     #[test]
@@ -341,7 +391,7 @@ mod tests {
         for level in Level::ALL {
             assert_eq!(Level::parse(level.key()), Ok(level));
             assert_eq!(serde_json::to_value(level).ok(), Some(level.key().into()));
-            for app in ["jupyter", "terminal", "board"] {
+            for app in ["jupyter", "terminal", "vscode", "board"] {
                 assert!(level.meaning(app).ends_with('.'));
             }
         }

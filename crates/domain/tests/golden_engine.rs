@@ -176,6 +176,7 @@ fn refusals() -> Vec<Reason> {
         Reason::CannotSkip { why: "The schedule is disabled, so there is nothing to skip.".into() },
         Reason::CannotPostpone { why: "ines-lab has no stop ahead: no schedule stops it, and no idle time.".into() },
         Reason::OwnerOnly { instance: "ines-lab".into(), what: "Accepting the scripts of".into() },
+        Reason::AwaitsAcceptance { instance: "ines-lab".into(), from: "Mara".into() },
         Reason::ScriptsChanged { instance: "ines-lab".into(), read: 2, now: 3 },
         Reason::DiskFull { free: 180_000_000, floor: 500_000_000 },
         Reason::OverBudget {
@@ -299,6 +300,7 @@ fn scalings_and_notes() -> Vec<Reason> {
         Reason::Transferred { by: "Oskar".into(), from: "Ines Okafor".into(), to: "Mara Lindqvist".into() },
         Reason::TransferDelayed { detail: "no space left on device".into() },
         Reason::ScriptsAccepted { by: "Ines Okafor".into() },
+        Reason::GiftAccepted { by: "Ines Okafor".into(), from: "Mara".into() },
         Reason::StopWarning { left: Span::minutes(15), why: "Stop Mon–Fri at 19:00, Europe/Berlin".into() },
         Reason::StopWarning { left: Span::minutes(15), why: "Ines Okafor keeps it running until then".into() },
         Reason::StopDrains {

@@ -220,6 +220,7 @@ fn records_of_older_versions_are_read() {
         "scripts_by",
         "scripts_revision",
         "scripts_accepted",
+        "given",
         "creation_done",
         "layer",
         "start",

@@ -1349,6 +1349,43 @@ fn an_instance_that_changes_hands_starts_for_nobody_until_it_is_clean() {
     assert_eq!(state(&stage, LAB), Some(InstanceState::Transferring));
     stage.report(Report::Transferred { instance: LAB, generation, failure: None });
     assert_eq!(state(&stage, LAB), Some(InstanceState::Stopped));
+    assert!(stage.order("Bo", Order::StartInstance(LAB)).is_err(), "what is in it is not accepted yet");
+}
+
+#[test]
+fn what_was_given_away_runs_only_with_the_word_of_its_new_owner() {
+    let mut stage = in_state(InstanceState::Stopped);
+    stage.schedule(ScheduleTarget::Instance(LAB), Action::Start, "*/10 * * * *");
+    stage.must("Ada", Order::SetScripts { instance: LAB, scripts: Scripts::default() });
+    stage.must("Ada", transfer(LAB, "ada", "bo"));
+    let generation = stage.world.instance(LAB).expect("is there").generation;
+    stage.report(Report::Transferred { instance: LAB, generation, failure: None });
+    let given = |stage: &Stage| stage.world.instance(LAB).cloned().expect("is there");
+    assert!(given(&stage).awaits_acceptance(), "also without any script");
+    // Neither a person nor a schedule starts it, and nothing but the owner's word changes that.
+    let why = |refused: Result<Answer, Reason>| refused.is_err_and(|reason| reason.code() == "awaits-acceptance");
+    for who in ["Ada", "Bo"] {
+        assert!(why(stage.order(who, Order::StartInstance(LAB))), "{who}");
+        assert!(why(stage.order(who, Order::WakeInstance(LAB))), "{who}");
+    }
+    stage.pass(Span::minutes(25));
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Stopped));
+    let fired = stage.outcomes.iter().flat_map(|outcome| &outcome.decisions);
+    assert!(
+        fired
+            .clone()
+            .any(|one| matches!(&one.reason, Reason::FiringFailed { why } if why.code() == "awaits-acceptance")),
+        "the schedule says why"
+    );
+    stage.must("Bo", Order::SetScripts { instance: LAB, scripts: startup(Span::minutes(5)) });
+    assert!(given(&stage).awaits_acceptance() && !given(&stage).scripts_accepted, "other scripts are no acceptance");
+    let accept = |revision| Order::AcceptScripts { instance: LAB, revision };
+    let revision = given(&stage).scripts_revision;
+    assert!(stage.order("Ada", accept(revision)).is_err(), "not by who had it");
+    assert!(stage.order("Bo", accept(revision - 1)).is_err(), "nor unread");
+    stage.must("Bo", accept(revision));
+    assert!(!given(&stage).awaits_acceptance());
+    assert!(codes(&stage, About::Instance(LAB)).contains(&"gift-accepted"));
     assert_eq!(stage.must("Bo", Order::StartInstance(LAB)), Answer::Done);
 }
 

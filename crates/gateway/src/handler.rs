@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use atelier_protocol::remote::{Endpoint, MAX_COMMAND, Screen, SessionStart};
@@ -11,16 +11,20 @@ use russh::keys::{Algorithm, HashAlg};
 use russh::server::{Auth, ChannelOpenHandle, Msg, PublicKeyOffer, Response, Session, VerifiedPublicKey};
 use russh::{Channel, ChannelId, ChannelOpenFailure, ChannelWriteHalf, MethodKind, MethodSet, Pty, Sig};
 use tokio::sync::Notify;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::cut::Cutter;
-use crate::intake::{Inbox, Intake};
+use crate::intake::{Everybodys, Inbox, Intake};
 use crate::plain::plain;
 use crate::session::{self, Control, ERRORS};
 use crate::{Entry, Studio, Visit, Wanted, forward};
 
 /// The most channels of one connection.
-const MOST_CHANNELS: usize = 64;
+pub const MOST_CHANNELS: usize = 64;
+/// The most channels of one connection over its whole life: the library keeps a little of each that was closed from here.
+const MOST_EVER: usize = 100_000;
+/// So many changes of size and signals wait for a session; what comes on top of them is dropped.
+const MOST_CONTROLS: usize = 32;
 /// The most variables of one channel.
 const MOST_VARIABLES: usize = 32;
 /// What `ssh` itself says when something is wrong that is not the command's.
@@ -42,12 +46,13 @@ pub struct Connection {
     pub cutter: Cutter,
     intake: Arc<Intake>,
     channels: AtomicUsize,
+    opened: AtomicUsize,
     /// Why the last try did not get in.
     words: Mutex<String>,
 }
 
 impl Connection {
-    pub fn new(from: SocketAddr, studio: Arc<dyn Studio>, cutter: Cutter) -> Self {
+    pub fn new(from: SocketAddr, studio: Arc<dyn Studio>, cutter: Cutter, everybodys: Everybodys) -> Self {
         Self {
             from,
             studio,
@@ -57,8 +62,9 @@ impl Connection {
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             cutter,
-            intake: Arc::default(),
+            intake: Arc::new(Intake::among(everybodys)),
             channels: AtomicUsize::new(0),
+            opened: AtomicUsize::new(0),
             words: Mutex::default(),
         }
     }
@@ -73,6 +79,13 @@ impl Connection {
         }
     }
 
+    /// Whoever got in is told once that they have left, however that came about.
+    pub fn leave(&self, why: Option<&str>) {
+        if let Some(visit) = self.visit.get() {
+            visit.left(self.received.load(Ordering::Relaxed), self.sent.load(Ordering::Relaxed), why);
+        }
+    }
+
     fn refuse(&self, words: String) -> Auth {
         self.has_failed.store(true, Ordering::Relaxed);
         *self.words.lock().unwrap_or_else(PoisonError::into_inner) = words;
@@ -83,7 +96,7 @@ impl Connection {
 /// One channel, until something runs in it and after.
 struct Open {
     inbox: Arc<Inbox>,
-    control: UnboundedSender<Control>,
+    control: Sender<Control>,
     /// Taken by what runs in it.
     idle: Option<Idle>,
     /// Told when the client has closed it.
@@ -92,9 +105,10 @@ struct Open {
 
 struct Idle {
     write: ChannelWriteHalf<Msg>,
-    controlled: tokio::sync::mpsc::UnboundedReceiver<Control>,
+    controlled: Receiver<Control>,
     screen: Option<Screen>,
     variables: Vec<(String, String)>,
+    seat: Seat,
 }
 
 /// What runs in a channel.
@@ -103,10 +117,37 @@ enum Running {
     Files,
 }
 
+/// The channels of a connection. What runs in one takes it out when that is over: the library tells of a channel that the client has
+/// closed, and not of one that was closed from here or never accepted.
+#[derive(Clone, Default)]
+struct Channels(Arc<Mutex<HashMap<ChannelId, Open>>>);
+
+impl Channels {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ChannelId, Open>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a channel, unless its number belongs to another one meanwhile.
+    fn forget(&self, channel: ChannelId, inbox: &Arc<Inbox>) {
+        let mut open = self.lock();
+        if open.get(&channel).is_some_and(|known| Arc::ptr_eq(&known.inbox, inbox)) {
+            open.remove(&channel);
+        }
+    }
+}
+
 /// The answers to one client.
 pub struct Handler {
     connection: Arc<Connection>,
-    open: HashMap<ChannelId, Open>,
+    open: Channels,
+}
+
+/// A channel that has just been registered.
+struct Registered {
+    id: ChannelId,
+    write: ChannelWriteHalf<Msg>,
+    inbox: Arc<Inbox>,
+    closed: Arc<Notify>,
 }
 
 /// A place among the channels of a connection.
@@ -120,7 +161,7 @@ impl Drop for Seat {
 
 impl Handler {
     pub fn new(connection: Arc<Connection>) -> Self {
-        Self { connection, open: HashMap::new() }
+        Self { connection, open: Channels::default() }
     }
 
     fn seat(&self) -> Option<Seat> {
@@ -128,30 +169,29 @@ impl Handler {
             self.connection.channels.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        Some(Seat(Arc::clone(&self.connection)))
+        let seat = Seat(Arc::clone(&self.connection));
+        (self.connection.opened.fetch_add(1, Ordering::Relaxed) < MOST_EVER).then_some(seat)
     }
 
     /// Registers a channel, and splits off what is written to it: what comes goes into its inbox.
-    fn register(&mut self, channel: Channel<Msg>) -> (ChannelId, ChannelWriteHalf<Msg>, Arc<Inbox>, Arc<Notify>) {
+    fn register(&self, channel: Channel<Msg>, control: Sender<Control>) -> Registered {
         let (_, write) = channel.split();
         let (id, inbox, closed) = (write.id(), self.connection.intake.inbox(), Arc::new(Notify::new()));
-        let control = unbounded_channel().0;
         let open = Open { inbox: Arc::clone(&inbox), control, idle: None, closed: Arc::clone(&closed) };
-        self.open.insert(id, open);
-        (id, write, inbox, closed)
+        self.open.lock().insert(id, open);
+        Registered { id, write, inbox, closed }
     }
 
     fn run(&mut self, channel: ChannelId, running: Running, session: &mut Session) -> Result<(), russh::Error> {
-        let taken = self
-            .open
-            .get_mut(&channel)
-            .and_then(|open| open.idle.take().map(|idle| (idle, Arc::clone(&open.inbox), Arc::clone(&open.closed))));
+        let taken =
+            self.open.lock().get_mut(&channel).and_then(|open| {
+                open.idle.take().map(|idle| (idle, Arc::clone(&open.inbox), Arc::clone(&open.closed)))
+            });
         let (Some((idle, inbox, closed)), Some(visit)) = (taken, self.connection.visit.get().cloned()) else {
             return session.channel_failure(channel);
         };
         session.channel_success(channel)?;
-        let connection = Arc::clone(&self.connection);
-        let seat = Seat(Arc::clone(&connection));
+        let (connection, channels) = (Arc::clone(&self.connection), self.open.clone());
         let cut = connection.cutter.was_cut();
         tokio::spawn(async move {
             let work = serve(&connection, visit.as_ref(), idle, Arc::clone(&inbox), running);
@@ -161,7 +201,7 @@ impl Handler {
                 () = cut => {}
             }
             inbox.close();
-            drop(seat);
+            channels.forget(channel, &inbox);
         });
         Ok(())
     }
@@ -171,8 +211,9 @@ impl Handler {
             drop(tokio::spawn(reply.reject(ChannelOpenFailure::ResourceShortage)));
             return;
         };
-        let (_, write, inbox, closed) = self.register(channel);
-        let connection = Arc::clone(&self.connection);
+        // What is only passed on has neither size nor signals.
+        let Registered { id, write, inbox, closed } = self.register(channel, mpsc::channel(1).0);
+        let (connection, channels) = (Arc::clone(&self.connection), self.open.clone());
         let cut = connection.cutter.was_cut();
         tokio::spawn(async move {
             let work = async {
@@ -197,6 +238,7 @@ impl Handler {
                 () = cut => {}
             }
             inbox.close();
+            channels.forget(id, &inbox);
             drop(seat);
         });
     }
@@ -204,7 +246,7 @@ impl Handler {
 
 /// Runs what was asked for in a channel, and closes it.
 async fn serve(connection: &Connection, visit: &dyn Visit, idle: Idle, inbox: Arc<Inbox>, running: Running) {
-    let Idle { write, mut controlled, screen, variables } = idle;
+    let Idle { write, mut controlled, screen, variables, seat: _seat } = idle;
     let is_files = matches!(running, Running::Files);
     let wanted = match running {
         Running::Files => Wanted::Sftp,
@@ -273,10 +315,14 @@ impl russh::server::Handler for Handler {
         if *key.algorithm == (Algorithm::Rsa { hash: None }) {
             return Ok(connection.refuse(String::new()));
         }
+        // Nobody gets in twice over one connection.
+        if connection.visit.get().is_some() {
+            return Ok(Auth::reject());
+        }
         match connection.studio.enter(user, &fingerprint, connection.from).await {
             Entry::Welcome(visit) => {
-                // Nobody gets in twice over one connection.
-                if connection.visit.set(visit).is_err() {
+                if let Err(visit) = connection.visit.set(visit) {
+                    visit.left(0, 0, None);
                     return Ok(Auth::reject());
                 }
                 connection.entered.notify_one();
@@ -312,13 +358,10 @@ impl russh::server::Handler for Handler {
             reply.reject(ChannelOpenFailure::ResourceShortage).await;
             return Ok(());
         };
-        // It is given back by what runs in it, or when the client closes it.
-        std::mem::forget(seat);
-        let (id, write, _, _) = self.register(channel);
-        let (control, controlled) = unbounded_channel();
-        if let Some(open) = self.open.get_mut(&id) {
-            open.control = control;
-            open.idle = Some(Idle { write, controlled, screen: None, variables: Vec::new() });
+        let (control, controlled) = mpsc::channel(MOST_CONTROLS);
+        let Registered { id, write, .. } = self.register(channel, control);
+        if let Some(open) = self.open.lock().get_mut(&id) {
+            open.idle = Some(Idle { write, controlled, screen: None, variables: Vec::new(), seat });
         }
         reply.accept().await;
         Ok(())
@@ -372,7 +415,8 @@ impl russh::server::Handler for Handler {
         _modes: &[(Pty, u32)],
         session: &mut Session,
     ) -> Result<(), Self::Error> {
-        let Some(idle) = self.open.get_mut(&channel).and_then(|open| open.idle.as_mut()) else {
+        let mut open = self.open.lock();
+        let Some(idle) = open.get_mut(&channel).and_then(|open| open.idle.as_mut()) else {
             return session.channel_failure(channel);
         };
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte);
@@ -391,7 +435,8 @@ impl russh::server::Handler for Handler {
         variable_value: &str,
         session: &mut Session,
     ) -> Result<(), Self::Error> {
-        let idle = self.open.get_mut(&channel).and_then(|open| open.idle.as_mut());
+        let mut open = self.open.lock();
+        let idle = open.get_mut(&channel).and_then(|open| open.idle.as_mut());
         match idle {
             Some(idle)
                 if idle.variables.len() < MOST_VARIABLES
@@ -440,9 +485,9 @@ impl russh::server::Handler for Handler {
         _pix_height: u32,
         session: &mut Session,
     ) -> Result<(), Self::Error> {
-        if let Some(open) = self.open.get(&channel) {
-            // What has ended needs no size any more.
-            let _ = open.control.send(Control::Size(small(col_width), small(row_height)));
+        if let Some(open) = self.open.lock().get(&channel) {
+            // What has ended needs no size any more, and who sends sizes faster than they are taken gets the ones before.
+            let _ = open.control.try_send(Control::Size(small(col_width), small(row_height)));
         }
         session.channel_success(channel)
     }
@@ -452,14 +497,14 @@ impl russh::server::Handler for Handler {
             Sig::Custom(name) => name,
             known => format!("{known:?}"),
         };
-        if let Some(open) = self.open.get(&channel).filter(|_| (1..=16).contains(&name.len())) {
-            let _ = open.control.send(Control::Signal(name));
+        if let Some(open) = self.open.lock().get(&channel).filter(|_| (1..=16).contains(&name.len())) {
+            let _ = open.control.try_send(Control::Signal(name));
         }
         Ok(())
     }
 
     async fn data(&mut self, channel: ChannelId, data: &[u8], _session: &mut Session) -> Result<(), Self::Error> {
-        if let Some(open) = self.open.get(&channel) {
+        if let Some(open) = self.open.lock().get(&channel) {
             open.inbox.add(data);
         }
         if self.connection.intake.is_flooded() {
@@ -476,18 +521,16 @@ impl russh::server::Handler for Handler {
     }
 
     async fn channel_eof(&mut self, channel: ChannelId, _session: &mut Session) -> Result<(), Self::Error> {
-        if let Some(open) = self.open.get(&channel) {
+        if let Some(open) = self.open.lock().get(&channel) {
             open.inbox.end();
         }
         Ok(())
     }
 
     async fn channel_close(&mut self, channel: ChannelId, _session: &mut Session) -> Result<(), Self::Error> {
-        if let Some(open) = self.open.remove(&channel) {
+        let open = self.open.lock().remove(&channel);
+        if let Some(open) = open {
             open.closed.notify_one();
-            if open.idle.is_some() {
-                self.connection.channels.fetch_sub(1, Ordering::Relaxed);
-            }
         }
         Ok(())
     }

@@ -9,24 +9,48 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A client may have so much on its way in each channel.
-pub const WINDOW: u32 = 2 << 20;
+/// A client may have so much on its way in a channel at first. The library takes up to twice as much while keys are exchanged anew.
+pub const WINDOW: u32 = 512 << 10;
+/// And so much once it sends, while it uses few channels: a little less than twice the first, for what packets are wrapped in.
+const WIDER: u32 = 960 << 10;
+/// With more channels than this windows stay as they were at first.
+const FEW: usize = 2;
 /// While more than this lies here, clients are held back.
 const ENOUGH: usize = 1 << 20;
 /// The smallest window that is asked about again.
 const TRICKLE: u32 = 2;
+/// More than this no client can have sent that keeps to its windows: 64 channels with the first one, two of them with a wider one, what
+/// lay here before it was held back, and some room to spare.
+const MOST: usize = 40 << 20;
+/// More than this never lies here of all connections together without ending those that are held back.
+const MOST_OF_ALL: usize = 512 << 20;
+
+/// What lies here of all connections.
+pub type Everybodys = Arc<AtomicUsize>;
 
 /// What lies here of all channels of a connection.
 #[derive(Debug, Default)]
 pub struct Intake {
     held: AtomicUsize,
     channels: AtomicUsize,
+    all: Everybodys,
 }
 
 impl Intake {
+    /// Of one connection among others.
+    pub fn among(all: Everybodys) -> Self {
+        Self { all, ..Self::default() }
+    }
+
     /// The window that the library shall give next.
     pub fn window(&self) -> u32 {
-        if self.is_full() { TRICKLE } else { WINDOW }
+        if self.is_full() {
+            TRICKLE
+        } else if self.channels.load(Ordering::Relaxed) <= FEW {
+            WIDER
+        } else {
+            WINDOW
+        }
     }
 
     /// Whether the client is to be held back.
@@ -34,10 +58,19 @@ impl Intake {
         self.held.load(Ordering::Relaxed) > ENOUGH
     }
 
-    /// Whether more has come than any client may send: each channel had a window, and was given at most another one.
+    /// Whether more lies here than may: of this client, or of all while this one is among those that cause it.
     pub fn is_flooded(&self) -> bool {
-        let channels = self.channels.load(Ordering::Relaxed).max(1);
-        self.held.load(Ordering::Relaxed) > ENOUGH + channels * 2 * WINDOW as usize
+        self.held.load(Ordering::Relaxed) > MOST || (self.is_full() && self.all.load(Ordering::Relaxed) > MOST_OF_ALL)
+    }
+
+    fn add(&self, bytes: usize) {
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+        self.all.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn remove(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.all.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// A place for what one channel gets.
@@ -64,7 +97,7 @@ struct Waiting {
 impl Drop for Inbox {
     fn drop(&mut self) {
         let left = self.lock().bytes.len();
-        self.intake.held.fetch_sub(left, Ordering::Relaxed);
+        self.intake.remove(left);
         self.intake.channels.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -81,7 +114,7 @@ impl Inbox {
             return;
         }
         waiting.bytes.extend_from_slice(bytes);
-        self.intake.held.fetch_add(bytes.len(), Ordering::Relaxed);
+        self.intake.add(bytes.len());
         self.come.notify_one();
     }
 
@@ -95,7 +128,7 @@ impl Inbox {
     pub fn close(&self) {
         let mut waiting = self.lock();
         let left = std::mem::take(&mut waiting.bytes);
-        self.intake.held.fetch_sub(left.len(), Ordering::Relaxed);
+        self.intake.remove(left.len());
         waiting.is_over = true;
     }
 
@@ -111,7 +144,7 @@ impl Inbox {
                         let rest = waiting.bytes.split_off(most);
                         std::mem::replace(&mut waiting.bytes, rest)
                     };
-                    self.intake.held.fetch_sub(taken.len(), Ordering::Relaxed);
+                    self.intake.remove(taken.len());
                     return Some(taken);
                 }
                 if waiting.is_over {
@@ -146,19 +179,45 @@ mod tests {
     async fn a_client_is_held_back_while_too_much_lies_here_and_not_for_longer() {
         let intake = Arc::new(Intake::default());
         let (one, other) = (intake.inbox(), intake.inbox());
-        assert_eq!(intake.window(), WINDOW);
-        one.add(&[0; ENOUGH]);
+        assert_eq!(intake.window(), WIDER);
+        one.add(&vec![0; ENOUGH]);
         other.add(&[0; 1]);
         assert_eq!(intake.window(), TRICKLE);
         drop(other.take(1).await);
-        assert_eq!(intake.window(), WINDOW);
-        one.add(&vec![0; 9 << 20]);
-        assert!(intake.is_flooded());
+        assert_eq!(intake.window(), WIDER);
+        let third = intake.inbox();
+        assert_eq!(intake.window(), WINDOW, "many channels have small windows");
+        drop(third);
+        one.add(&vec![0; MOST]);
+        assert!(intake.is_flooded(), "whatever the number of channels");
         other.add(b"left");
         other.close();
         other.add(b"late");
         assert_eq!(other.take(9).await, None);
         drop(one);
         assert!(!intake.is_full() && !intake.is_flooded(), "what nobody will take is not held");
+    }
+
+    #[test]
+    fn of_all_connections_together_there_is_a_limit_too() {
+        let all = Everybodys::default();
+        let (mut one, mut other) = (Intake::among(Arc::clone(&all)), Intake::among(Arc::clone(&all)));
+        one.add(ENOUGH + 1);
+        other.add(ENOUGH);
+        assert!(!one.is_flooded());
+        all.fetch_add(MOST_OF_ALL, Ordering::Relaxed);
+        assert!(one.is_flooded() && !other.is_flooded(), "only who is held back is to blame");
+        one.remove(ENOUGH + 1);
+        other.remove(ENOUGH);
+        assert_eq!((*one.held.get_mut(), *other.held.get_mut(), all.load(Ordering::Relaxed)), (0, 0, MOST_OF_ALL));
+    }
+
+    #[test]
+    fn a_client_that_keeps_to_its_windows_is_never_cut_off() {
+        let (first, wider) = (WINDOW as usize, WIDER as usize);
+        let most = ENOUGH + crate::handler::MOST_CHANNELS * first + (FEW + 1) * wider;
+        assert!(most < MOST, "{most}");
+        // The library allows twice the first window while it waits for the client's half of a new exchange of keys.
+        assert!(wider + (wider >> 6) <= 2 * first);
     }
 }

@@ -5,6 +5,7 @@
 //! | `listener` | takes connections, so many at once, and sees each to its end |
 //! | `handler` | what a client asks for: who it is, channels, requests |
 //! | `session`, `forward` | what goes through a channel: a process in an instance, or bytes as they are |
+//! | `places` | how many connections there may be, in all and from one address |
 //! | `intake` | what clients have sent and nobody has taken yet |
 //! | `cut` | a connection that can be ended from outside |
 //! | `key` | the server's own key |
@@ -22,6 +23,7 @@ mod handler;
 mod intake;
 mod key;
 mod listener;
+mod places;
 mod plain;
 mod session;
 
@@ -86,6 +88,6 @@ pub trait Visit: Send + Sync {
     /// Waits until the connection has to end, and says why.
     async fn must_end(&self) -> String;
 
-    /// The connection is over, after so many bytes; why, if it had to.
+    /// The connection is over, after so many bytes; why, if it had to. May be told more than once, and counts the first time.
     fn left(&self, received: u64, sent: u64, why: Option<&str>);
 }

@@ -1,18 +1,17 @@
 //! Connections: taken, bounded, and seen to their end.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use russh::server::Config;
 use russh::{Disconnect, MethodKind, MethodSet, SshId};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::net::TcpListener;
 
 use crate::cut::Cuttable;
 use crate::handler::{Connection, Handler};
-use crate::intake::WINDOW;
+use crate::intake::{Everybodys, WINDOW};
+use crate::places::{Places, Stranger};
 use crate::plain::plain;
 use crate::{HostKey, Studio};
 
@@ -23,13 +22,15 @@ pub struct Limits {
     pub connections: usize,
     /// Of people who have not shown a key yet.
     pub strangers: usize,
+    /// Of those from one address, or from one network of IPv6.
+    pub strangers_of_one: usize,
     /// So long somebody may take to show one.
     pub grace: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 1_024, strangers: 64, grace: Duration::from_secs(30) }
+        Self { connections: 1_024, strangers: 64, strangers_of_one: 8, grace: Duration::from_secs(30) }
     }
 }
 
@@ -43,7 +44,7 @@ const REFUSAL: Duration = Duration::from_millis(100);
 /// Serves connections for ever.
 pub async fn serve(listener: TcpListener, key: HostKey, studio: Arc<dyn Studio>, limits: Limits) {
     let config = Arc::new(config(key));
-    let (all, strangers) = (Arc::new(Semaphore::new(limits.connections)), Arc::new(Semaphore::new(limits.strangers)));
+    let (places, everybodys) = (Places::new(limits), Everybodys::default());
     loop {
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -54,15 +55,17 @@ pub async fn serve(listener: TcpListener, key: HostKey, studio: Arc<dyn Studio>,
                 continue;
             }
         };
-        let (Ok(place), Ok(stranger)) =
-            (Arc::clone(&all).try_acquire_owned(), Arc::clone(&strangers).try_acquire_owned())
-        else {
+        let Some((place, stranger)) = places.take(from.ip()) else {
             tracing::info!(%from, "an SSH connection was turned away: there are too many");
             continue;
         };
-        let (config, studio) = (Arc::clone(&config), Arc::clone(&studio));
+        let (config, studio, everybodys) = (Arc::clone(&config), Arc::clone(&studio), Arc::clone(&everybodys));
         tokio::spawn(async move {
-            attend(stream, from, config, studio, limits.grace, stranger).await;
+            // Small pieces leave at once; without that it works too.
+            let _ = stream.set_nodelay(true);
+            let (stream, cutter) = Cuttable::new(stream);
+            let connection = Arc::new(Connection::new(from, studio, cutter, everybodys));
+            attend(stream, &connection, config, limits.grace, stranger).await;
             drop(place);
         });
     }
@@ -89,20 +92,15 @@ fn config(key: HostKey) -> Config {
     }
 }
 
-/// Sees one connection to its end.
+/// Sees one connection to its end. Whoever got in has left when this is over, whatever has happened.
 async fn attend(
-    stream: TcpStream,
-    from: SocketAddr,
+    stream: Cuttable,
+    connection: &Arc<Connection>,
     config: Arc<Config>,
-    studio: Arc<dyn Studio>,
     grace: Duration,
-    stranger: tokio::sync::OwnedSemaphorePermit,
+    stranger: Stranger,
 ) {
-    // Small pieces leave at once; without that it works too.
-    let _ = stream.set_nodelay(true);
-    let (stream, cutter) = Cuttable::new(stream);
-    let connection = Arc::new(Connection::new(from, Arc::clone(&studio), cutter.clone()));
-    let handler = Handler::new(Arc::clone(&connection));
+    let handler = Handler::new(Arc::clone(connection));
     let entering = async {
         let running = russh::server::run_stream(config, stream, handler).await.ok()?;
         let handle = running.handle();
@@ -114,14 +112,15 @@ async fn attend(
     };
     let entered = tokio::time::timeout(grace, entering).await.ok().flatten();
     drop(stranger);
-    let Some((mut running, handle)) = entered else {
-        cutter.cut();
-        if connection.has_failed.load(Ordering::Relaxed) {
-            studio.failed(from).await;
+    let (Some((mut running, handle)), Some(visit)) = (entered, connection.visit.get().cloned()) else {
+        connection.cutter.cut();
+        // Somebody may have got in, and gone again before anybody looked.
+        connection.leave(None);
+        if connection.visit.get().is_none() && connection.has_failed.load(Ordering::Relaxed) {
+            connection.studio.failed(connection.from).await;
         }
         return;
     };
-    let Some(visit) = connection.visit.get().cloned() else { return cutter.cut() };
     let why = tokio::select! {
         _ = &mut running => None,
         why = visit.must_end() => Some(why),
@@ -134,7 +133,6 @@ async fn attend(
         let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
     }
     // Whatever still waits for something hears that nobody is there.
-    cutter.cut();
-    let (received, sent) = (connection.received.load(Ordering::Relaxed), connection.sent.load(Ordering::Relaxed));
-    visit.left(received, sent, why.as_deref());
+    connection.cutter.cut();
+    connection.leave(why.as_deref());
 }

@@ -8,7 +8,7 @@ use russh::ChannelWriteHalf;
 use russh::server::Msg;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::Receiver;
 
 use crate::handler::Connection;
 use crate::intake::Inbox;
@@ -29,7 +29,7 @@ pub const ERRORS: u32 = 1;
 pub async fn carry(
     connection: &Connection,
     inbox: Arc<Inbox>,
-    control: &mut UnboundedReceiver<Control>,
+    control: &mut Receiver<Control>,
     write: &ChannelWriteHalf<Msg>,
     wire: Wire,
 ) -> Option<i32> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::InstanceId;
 use atelier_domain::sharing::{Level, Standing, opens};
 use atelier_domain::{Timestamp, UserId};
@@ -55,7 +56,9 @@ pub async fn access_of(
     app: &str,
 ) -> store::Result<Option<Access>> {
     if *owner == person.id {
-        return Ok(Some(Access::Own));
+        // Whose roles open no applications any more opens none of their own either.
+        let may_connect = person.rights().check(Action::InstanceConnect, Whose::Own).is_ok();
+        return Ok(may_connect.then_some(Access::Own));
     }
     let key: ShareKey = (instance, app.to_owned(), person.id.clone());
     let Some((found, giver)) = state.store().share_of(&key).await? else { return Ok(None) };

@@ -6,7 +6,7 @@
 //! own the instance any more, when a share is taken back, changed or over, and when the instance stops.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,8 @@ use atelier_domain::{SessionKey, UserId};
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
 use atelier_engine::store::AppSession;
-use tokio::sync::watch;
+use futures::StreamExt as _;
+use tokio::sync::{Notify, watch};
 
 use super::access::{Access, access_of};
 use super::host::Place;
@@ -32,6 +33,10 @@ const READ_AGAIN: Duration = Duration::from_secs(1);
 const JUDGE_AGAIN: Duration = Duration::from_millis(200);
 /// How often it is looked whether the time of a share is over.
 const LOOK_AT_THE_CLOCK: Duration = Duration::from_millis(500);
+/// So many of them are judged at the same time.
+const AT_ONCE: usize = 16;
+/// So often a door is read in a row, if something changes each time.
+const TRIES: usize = 5;
 /// So many doors are remembered.
 const MOST: usize = 20_000;
 /// What makes a door stale.
@@ -78,6 +83,10 @@ impl Door {
 #[derive(Debug, Default)]
 pub struct Doors {
     known: Mutex<HashMap<String, Known>>,
+    /// How often doors were closed at once.
+    cuts: AtomicU64,
+    /// Told when a door was put here that may have been read too early.
+    unsure: Notify,
 }
 
 #[derive(Debug)]
@@ -106,18 +115,36 @@ impl Doors {
         self.read_again(state, &hash, place).await
     }
 
+    /// Reads a door, and once more if something was cut or changed while it was read: what was read before that must not stay open.
     async fn read_again(&self, state: &AppState, hash: &str, place: &Place) -> Option<Arc<Door>> {
-        let read = read(state, hash, place).await;
+        let mut tries = 0;
+        loop {
+            let cuts = self.cuts.load(Ordering::Acquire);
+            let door = self.put(hash, place, read(state, hash, place).await)?;
+            let was_cut = self.cuts.load(Ordering::Acquire) != cuts;
+            if !was_cut && !has_changed_since(&door, state) {
+                return Some(door);
+            }
+            tries += 1;
+            if tries == TRIES {
+                // Something changes all the time: whoever judges lasting connections looks at this one again.
+                self.unsure.notify_one();
+                return if was_cut { self.put(hash, place, None) } else { Some(door) };
+            }
+        }
+    }
+
+    /// Remembers a door as it was just read, and closes what it was before if that allowed something else.
+    fn put(&self, hash: &str, place: &Place, read: Option<Door>) -> Option<Arc<Door>> {
         let mut known = self.lock();
         let Some(door) = read.map(Arc::new) else {
             if let Some(known) = known.remove(hash) {
-                known.door.close();
-                known.held.iter().filter_map(Weak::upgrade).for_each(|door| door.close());
+                known.close();
             }
             return None;
         };
         if known.len() >= MOST {
-            known.retain(|_, known| Arc::strong_count(&known.door) > 1);
+            known.retain(|_, known| known.is_held());
         }
         let entry = known.entry(hash.to_owned()).or_insert_with(|| Known {
             place: place.clone(),
@@ -138,31 +165,46 @@ impl Doors {
         Some(door)
     }
 
-    /// Whether connections are held open through any of them.
-    fn held(&self) -> Vec<(String, Place)> {
+    /// The doors through which connections are held open.
+    fn held(&self) -> Vec<(String, Place, Arc<Door>)> {
         let mut known = self.lock();
-        known.retain(|_, known| {
-            known.held.retain(|held| held.strong_count() > 0);
-            !known.held.is_empty() || Arc::strong_count(&known.door) > 1 || known.door.read_at.elapsed() < READ_AGAIN
-        });
-        let is_held = |known: &&Known| !known.held.is_empty() || Arc::strong_count(&known.door) > 1;
-        known
-            .iter()
-            .filter(|(_, known)| is_held(known))
-            .map(|(hash, known)| (hash.clone(), known.place.clone()))
-            .collect()
+        known.retain(|_, known| known.is_held() || known.door.read_at.elapsed() < READ_AGAIN);
+        let held = known.iter_mut().filter_map(|(hash, known)| known.is_held().then_some((hash, known)));
+        held.map(|(hash, known)| (hash.clone(), known.place.clone(), Arc::clone(&known.door))).collect()
     }
 
-    /// Closes doors at once.
+    /// Reads those of the held doors again of which that is true, several at a time: whoever has to go must not wait for others.
+    async fn judge(&self, state: &AppState, is_stale: impl Fn(&Door) -> bool) {
+        let stale = self.held().into_iter().filter(|(_, _, door)| is_stale(door)).map(|(hash, place, _)| (hash, place));
+        let stale: Vec<(String, Place)> = stale.collect();
+        let read = |(hash, place): (String, Place)| async move { drop(self.read_again(state, &hash, &place).await) };
+        futures::stream::iter(stale).for_each_concurrent(AT_ONCE, read).await;
+    }
+
+    /// Closes doors at once, and what was read before and is put here after.
     fn close(&self, is_meant: impl Fn(&Door) -> bool) {
-        self.lock().retain(|_, known| {
+        let mut known = self.lock();
+        self.cuts.fetch_add(1, Ordering::AcqRel);
+        known.retain(|_, known| {
             let is_meant = is_meant(&known.door);
             if is_meant {
-                known.door.close();
-                known.held.iter().filter_map(Weak::upgrade).for_each(|door| door.close());
+                known.close();
             }
             !is_meant
         });
+    }
+}
+
+impl Known {
+    /// Whether a connection goes through it, or through one that it was before.
+    fn is_held(&mut self) -> bool {
+        self.held.retain(|held| held.strong_count() > 0);
+        !self.held.is_empty() || Arc::strong_count(&self.door) > 1
+    }
+
+    fn close(&self) {
+        self.door.close();
+        self.held.iter().filter_map(Weak::upgrade).for_each(|door| door.close());
     }
 }
 
@@ -176,7 +218,9 @@ pub async fn keep(state: AppState) {
         tokio::select! {
             _ = look.tick() => {
                 let now = clock::now();
-                doors.close(|door| door.access.is_over(now));
+                if doors.lock().values().any(|known| known.door.access.is_over(now)) {
+                    doors.close(|door| door.access.is_over(now));
+                }
             }
             cut = cuts.recv() => match cut {
                 Ok(Cut::All) | Err(tokio::sync::broadcast::error::RecvError::Closed) => return doors.close(|_| true),
@@ -185,22 +229,20 @@ pub async fn keep(state: AppState) {
                     doors.close(|door| door.user == user && door.session != session);
                 }
                 Ok(Cut::Session(session)) => doors.close(|door| door.session == session),
-                // Who may connect is decided by who owns and shares; the next revision looks again in any case.
-                Ok(Cut::Rights(_)) => {}
+                // Their roles may open less than before, their own included.
+                Ok(Cut::Rights(user)) => doors.judge(&state, |door| door.user == user).await,
                 // Too many at once to be heard one by one.
                 Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => doors.close(|_| true),
             },
+            () = doors.unsure.notified() => {
+                doors.judge(&state, |door| has_changed_since(door, &state)).await;
+                tokio::time::sleep(JUDGE_AGAIN).await;
+            }
             changed = revisions.changed() => {
                 if changed.is_err() {
                     return;
                 }
-                for (hash, place) in doors.held() {
-                    let known = doors.lock().get(&hash).map(|known| Arc::clone(&known.door));
-                    if known.is_some_and(|door| !has_changed_since(&door, &state)) {
-                        continue;
-                    }
-                    doors.read_again(&state, &hash, &place).await;
-                }
+                doors.judge(&state, |door| has_changed_since(door, &state)).await;
                 tokio::time::sleep(JUDGE_AGAIN).await;
             }
         }

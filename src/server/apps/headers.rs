@@ -48,9 +48,12 @@ pub fn for_app(headers: &mut HeaderMap, address: std::net::IpAddr, host: &str, i
     }
     // A token of this product is nothing for an application; its own kinds of authorisation are its own business.
     let is_ours = |value: &HeaderValue| {
-        value
-            .to_str()
-            .is_ok_and(|text| text.split_whitespace().any(|word| word.starts_with(atelier_domain::token::PREFIX)))
+        let is_token = |word: &str| {
+            [atelier_domain::token::PREFIX, atelier_domain::workload::PREFIX]
+                .iter()
+                .any(|start| word.starts_with(start))
+        };
+        value.to_str().is_ok_and(|text| text.split_whitespace().any(is_token))
     };
     if headers.get(header::AUTHORIZATION).is_some_and(is_ours) {
         headers.remove(header::AUTHORIZATION);
@@ -123,6 +126,9 @@ mod tests {
         assert!(!sent.contains_key("authorization"));
         assert_eq!(sent["x-forwarded-for"], "127.0.0.1", "what a browser says is not passed on");
         assert_eq!(sent["host"], "jupyter--mara--main.localhost:3000");
+        let mut workload = headers(&[("authorization", "Bearer atw_user-7.3.2.1000001.5f")]);
+        for_app(&mut workload, "127.0.0.1".parse().unwrap(), "x", false);
+        assert!(!workload.contains_key("authorization"), "a token of an instance is ours too");
         let mut own = headers(&[("authorization", "token abc"), ("cookie", "atelier=1")]);
         for_app(&mut own, "127.0.0.1".parse().unwrap(), "x", true);
         assert_eq!(own["authorization"], "token abc");

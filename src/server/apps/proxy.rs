@@ -25,8 +25,8 @@ use crate::server::request::client;
 use crate::server::state::AppState;
 use crate::studio::instance::VSCODE;
 
-/// Answers shorter than this are over before anybody could be cut off.
-const LASTING: u64 = 1 << 20;
+/// What whoever is cut off hears.
+const ENDED: &str = "The right to open this application has ended. Open it from Atelier again.";
 
 /// Passes a request on.
 pub async fn pass_on(state: &AppState, door: &Arc<Door>, place: &Place, mut request: Request) -> Response {
@@ -42,10 +42,17 @@ pub async fn pass_on(state: &AppState, door: &Arc<Door>, place: &Place, mut requ
     let Some(request) = fit(state, request, upgrade.as_ref(), place.app == VSCODE) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
-    match (upgrade, browser) {
-        (None, _) => answered(state, door, place, way, request).await,
-        (Some(_), Some(browser)) => upgraded(state, door, place, &way, request, browser).await,
-        (Some(_), None) => (StatusCode::BAD_REQUEST, "This connection cannot be upgraded.").into_response(),
+    let passing = async {
+        match (upgrade, browser) {
+            (None, _) => answered(state, door, place, way, request).await,
+            (Some(_), Some(browser)) => upgraded(state, door, place, &way, request, browser).await,
+            (Some(_), None) => (StatusCode::BAD_REQUEST, "This connection cannot be upgraded.").into_response(),
+        }
+    };
+    // Also what is still being sent, and what an application takes its time to answer.
+    tokio::select! {
+        answer = passing => answer,
+        () = door.closed() => (StatusCode::UNAUTHORIZED, ENDED).into_response(),
     }
 }
 
@@ -116,8 +123,8 @@ fn back(door: &Arc<Door>, answer: hyper::Response<hyper::body::Incoming>, own: O
     let (mut parts, body) = answer.into_parts();
     headers::drop_one_hop(&mut parts.headers);
     headers::from_app(&mut parts.headers);
-    let is_short = body.size_hint().exact().is_some_and(|length| length < LASTING);
-    let closed: Option<Closed> = (!is_short).then(|| Box::pin(door.closed()) as Closed);
+    // Also a short answer can take its time.
+    let closed: Option<Closed> = (!body.is_end_stream()).then(|| Box::pin(door.closed()) as Closed);
     Response::from_parts(parts, Body::new(Passing { body, closed, own }))
 }
 
@@ -217,7 +224,7 @@ async fn upgraded(
     let application = hyper::upgrade::on(&mut answer);
     let closed = door.closed();
     let listened = (place.app == VSCODE).then(|| (state.clone(), Arc::clone(door)));
-    tokio::spawn(async move {
+    let joined = async move {
         let (Ok(browser), Ok(application)) = tokio::join!(browser, application) else { return };
         let application = match application.downcast::<TokioIo<atelier_pipe::Wire>>() {
             Ok(parts) => parts.io.into_inner().with_early(&parts.read_buf),
@@ -230,9 +237,12 @@ async fn upgraded(
                 state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
             }),
         };
+        let _ = atelier_pipe::join(browser, application).await;
+    };
+    tokio::spawn(async move {
         tokio::select! {
             () = closed => {}
-            _ = atelier_pipe::join(browser, application) => {}
+            () = joined => {}
         }
     });
     let (mut parts, _) = answer.into_parts();

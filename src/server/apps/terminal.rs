@@ -54,7 +54,13 @@ pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: R
             return (StatusCode::NOT_FOUND, text).into_response();
         }
         let target = Target::Terminal { instance: door.instance, session: session.to_owned() };
-        return match state.fleet().open(node, target).await {
+        let opened = tokio::select! {
+            opened = state.fleet().open(node, target) => opened,
+            () = door.closed() => {
+                return (StatusCode::UNAUTHORIZED, "The right to open this terminal has ended.").into_response();
+            }
+        };
+        return match opened {
             Ok(wire) => {
                 let (state, door) = (state.clone(), Arc::clone(door));
                 upgrade.max_message_size(MAX_MESSAGE).on_upgrade(move |socket| talk(state, door, socket, wire))

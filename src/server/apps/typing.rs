@@ -204,16 +204,16 @@ mod tests {
 
     #[test]
     fn pieces_and_frames_that_follow_each_other_are_read() {
-        let bytes: Vec<u8> = [frame(2, b"quiet"), frame(9, b""), frame(2, b"..$acceptModelChanged..")].concat();
+        let bytes: Vec<u8> = [frame(2, b"quiet"), frame(9, b""), frame(2, b"..\"source\":\"mouse\"..")].concat();
         let mut listener = Listener::default();
         let heard: Vec<bool> = bytes.iter().map(|byte| listener.hears(&[*byte])).collect();
         assert!(heard.contains(&true));
         // What only looks so across two messages does not count.
-        assert!(!hears(&[frame(2, b"$acceptModel"), frame(2, b"Changed")].concat()));
+        assert!(!hears(&[frame(2, b"..\"source\":"), frame(2, b"\"keyboard\"..")].concat()));
         // A message in two frames is one.
-        let mut first = frame(2, b"$acceptModel");
+        let mut first = frame(2, b"..\"source\":");
         first[0] &= 0x7f;
-        assert!(hears(&[first, frame(0, b"Changed")].concat()));
+        assert!(hears(&[first, frame(0, b"\"keyboard\"..")].concat()));
     }
 
     proptest! {

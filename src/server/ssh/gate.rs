@@ -1,9 +1,11 @@
 //! Who is let in.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use atelier_domain::UserId;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::compute::instance::InstanceState;
@@ -16,16 +18,59 @@ use atelier_engine::clock;
 use atelier_engine::store::{Person, SshKey};
 use atelier_gateway::{Entry, Studio};
 
-use super::visit::Guest;
+use super::visit::{Arrival, Guest};
 use crate::paths;
 use crate::server::state::AppState;
 
 /// What people hear when the database is away; the log says more.
 const TROUBLE: &str = "The server cannot look that up right now. Try again in a moment.";
 
+/// So many connections one person may have at once.
+const MOST_OF_ONE: usize = 32;
+
 /// The gate of this server.
 pub struct Gate {
     state: AppState,
+    inside: Inside,
+}
+
+/// How many connections each person has.
+#[derive(Clone, Default)]
+struct Inside(Arc<Mutex<HashMap<UserId, usize>>>);
+
+impl Inside {
+    fn lock(&self) -> MutexGuard<'_, HashMap<UserId, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for one more connection of somebody; nothing if they have as many as they may.
+    fn take(&self, person: &UserId) -> Option<Seat> {
+        let mut inside = self.lock();
+        let count = inside.entry(person.clone()).or_default();
+        if *count >= MOST_OF_ONE {
+            return None;
+        }
+        *count += 1;
+        Some(Seat { inside: self.clone(), person: person.clone() })
+    }
+}
+
+/// A place among a person's connections, given back when it is dropped.
+pub struct Seat {
+    inside: Inside,
+    person: UserId,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut inside = self.inside.lock();
+        if let Some(count) = inside.get_mut(&self.person) {
+            *count -= 1;
+            if *count == 0 {
+                inside.remove(&self.person);
+            }
+        }
+    }
 }
 
 /// What is known of an instance that somebody wants to enter.
@@ -41,8 +86,8 @@ pub struct Found {
 
 impl Gate {
     /// Of that server.
-    pub const fn new(state: AppState) -> Self {
-        Self { state }
+    pub fn new(state: AppState) -> Self {
+        Self { state, inside: Inside::default() }
     }
 
     async fn paused(&self, from: SocketAddr) -> Result<(), String> {
@@ -124,8 +169,12 @@ pub async fn judge_instance(state: &AppState, person: &Person, user: &str) -> Re
 #[async_trait]
 impl Studio for Gate {
     async fn offered(&self, fingerprint: &str, from: SocketAddr) -> Result<(), String> {
-        self.paused(from).await?;
-        self.look_up(fingerprint).await.map(|_| ())
+        // Who has a key that is known here gets in from any address: whoever else tries keys behind the same one must not be able
+        // to keep them out. Nothing is told to strangers by that which they would not be told anyway.
+        match self.look_up(fingerprint).await {
+            Ok(_) => Ok(()),
+            Err(words) => self.paused(from).await.and(Err(words)),
+        }
     }
 
     async fn enter(&self, user: &str, fingerprint: &str, from: SocketAddr) -> Entry {
@@ -136,10 +185,19 @@ impl Studio for Gate {
         if let Err(told) = judge_person(&self.state, &key, &person) {
             return Entry::Refused(told.to_string());
         }
+        let Some(seat) = self.inside.take(&person.id) else {
+            tracing::info!(%from, user, key = %key.name, "somebody has too many connections by SSH");
+            return Entry::Refused(format!(
+                "You have {MOST_OF_ONE} connections by SSH already, and that is the most. Close one that is not needed any more."
+            ));
+        };
         let since = self.state.live().newest();
         let judged = judge_instance(&self.state, &person, user).await;
         tracing::info!(%from, user, key = %key.name, is_let_in = judged.is_ok(), "somebody came by SSH");
-        Entry::Welcome(Arc::new(Guest::new(self.state.clone(), key, person, user, from, judged, since)))
+        match Guest::welcome(&self.state, Arrival { key, person, user, from, judged, since, seat }).await {
+            Ok(guest) => Entry::Welcome(Arc::new(guest)),
+            Err(error) => Entry::Refused(trouble(error)),
+        }
     }
 
     async fn failed(&self, from: SocketAddr) {
@@ -151,5 +209,23 @@ impl Studio for Gate {
 
     fn takes_variable(&self, name: &str, value: &str) -> bool {
         is_allowed_variable(name, value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_has_more_connections_than_they_may_and_others_have_theirs() {
+        let inside = Inside::default();
+        let (mara, sven) = (UserId::new("mara"), UserId::new("sven"));
+        let mut seats: Vec<Seat> = (0..MOST_OF_ONE).filter_map(|_| inside.take(&mara)).collect();
+        assert_eq!(seats.len(), MOST_OF_ONE);
+        assert!(inside.take(&mara).is_none() && inside.take(&sven).is_some());
+        seats.pop();
+        assert!(inside.take(&mara).is_some(), "a place that was given back");
+        seats.clear();
+        assert!(inside.lock().is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Somebody who came in, until they go or have to.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -10,13 +10,13 @@ use atelier_domain::ssh::{Address, NotLetIn};
 use atelier_domain::time::Span;
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
-use atelier_engine::store::{Person, SshKey};
+use atelier_engine::store::{self, Person, SshKey};
 use atelier_gateway::{Visit, Wanted};
 use atelier_pipe::Wire;
 use atelier_protocol::Target;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::gate::{Found, judge_instance, judge_person};
+use super::gate::{Found, Seat, judge_instance, judge_person};
 use crate::server::state::AppState;
 
 /// What a visit depends on.
@@ -40,29 +40,51 @@ pub struct Guest {
     /// The revision as of which that was judged.
     since: AtomicI64,
     began: Instant,
+    /// Whether it is over, and was written down.
+    has_left: AtomicBool,
+    _seat: Seat,
+}
+
+impl Drop for Guest {
+    /// Whatever became of the connection: an instance must not count somebody for ever who has gone.
+    fn drop(&mut self) {
+        self.left(0, 0, None);
+    }
+}
+
+/// Somebody at the gate, as far as they have been judged.
+pub struct Arrival<'a> {
+    /// With which key.
+    pub key: SshKey,
+    /// Who.
+    pub person: Person,
+    /// Where to, as they said it.
+    pub user: &'a str,
+    /// From where.
+    pub from: SocketAddr,
+    /// What they find.
+    pub judged: Result<Found, NotLetIn>,
+    /// The revision as of which that was judged.
+    pub since: i64,
+    /// Their place.
+    pub seat: Seat,
 }
 
 impl Guest {
-    /// One that begins now. It is in the history before anything else of it is.
-    pub fn new(
-        state: AppState,
-        key: SshKey,
-        person: Person,
-        user: &str,
-        from: SocketAddr,
-        judged: Result<Found, NotLetIn>,
-        since: i64,
-    ) -> Self {
+    /// One that begins now. It is in the history before anything else of it is; what cannot be written there does not begin.
+    pub async fn welcome(state: &AppState, arrival: Arrival<'_>) -> store::Result<Self> {
+        let Arrival { key, person, user, from, judged, since, seat } = arrival;
         let (user, name) = (user.to_owned(), Address::parse(user).instance);
-        let since = AtomicI64::new(since);
-        let guest = Self { state, key, person, user, name, from, judged, since, began: clock::instant() };
+        if judged.is_ok() {
+            let (instance, key, address) = (name.clone(), key.name.clone(), from.ip().to_string());
+            let connected = Event::SshConnected { instance, key, address };
+            state.store().record_ssh(&person, &connected, clock::now()).await?;
+        }
+        let (state, since, has_left) = (state.clone(), AtomicI64::new(since), AtomicBool::new(false));
+        let began = clock::instant();
+        let guest = Self { state, key, person, user, name, from, judged, since, began, has_left, _seat: seat };
         if let Ok(found) = &guest.judged {
             guest.state.fleet().board().ssh_came(found.id);
-            guest.record(Event::SshConnected {
-                instance: guest.name.clone(),
-                key: guest.key.name.clone(),
-                address: guest.from.ip().to_string(),
-            });
             let (store, id) = (guest.state.store().clone(), guest.key.id.clone());
             tokio::spawn(async move {
                 if let Err(error) = store.ssh_key_used(&id, clock::now()).await {
@@ -70,13 +92,15 @@ impl Guest {
                 }
             });
         }
-        guest
+        Ok(guest)
     }
 
-    /// Beside the connection, which does not wait for it.
+    /// Beside the connection, which is over and does not wait for it.
     fn record(&self, event: Event) {
         let (store, person, now) = (self.state.store().clone(), self.person.clone(), clock::now());
-        tokio::spawn(async move {
+        // Where the runtime is on its way out, so is the database.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
             if let Err(error) = store.record_ssh(&person, &event, now).await {
                 tracing::warn!(%error, "a connection by SSH is missing in the history");
             }
@@ -178,6 +202,9 @@ impl Visit for Guest {
 
     fn left(&self, received: u64, sent: u64, why: Option<&str>) {
         let Ok(found) = &self.judged else { return };
+        if self.has_left.swap(true, Ordering::Relaxed) {
+            return;
+        }
         self.state.fleet().board().ssh_left(found.id);
         let lasted = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.record(Event::SshEnded {

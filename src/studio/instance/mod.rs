@@ -101,7 +101,8 @@ pub enum Deed {
     Tag(Tags),
     /// What runs when it starts.
     SetScripts(Scripts),
-    /// Its owner has read what others made it run; the number is that of the change that was read.
+    /// Its owner has read what others made it run, or lets what somebody left in it run as them; the number is that of the change that
+    /// was read.
     AcceptScripts(u32),
 }
 
@@ -167,5 +168,14 @@ pub async fn carry_out(
     why: Option<String>,
 ) -> Result<Answer, AppError> {
     authorise(caller, subject, deed.action()).await?;
-    order(caller, id, deed.order(subject.id), None, why).await
+    let is_acceptance = matches!(deed, Deed::AcceptScripts(_));
+    let answer = order(caller, id, deed.order(subject.id), None, why).await?;
+    if is_acceptance {
+        // From now on it may act in its owner's name; what runs already need not be started again for that.
+        let id = subject.id;
+        if let Some(node) = ask(caller, move |world| world.instance(id).and_then(|one| one.node)).await? {
+            caller.state.fleet().introduce_all(node).await;
+        }
+    }
+    Ok(answer)
 }

@@ -2,6 +2,7 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
+use atelier_domain::compute::instance::judge_receiver;
 use atelier_domain::text::Problem;
 use atelier_domain::world::{Answer, Order};
 use atelier_engine::fleet::secrets_in;
@@ -28,7 +29,15 @@ pub async fn question(caller: &Caller, name: &str) -> Result<(Subject, Vec<Strin
 /// People of the workspace who could own it: not disabled, and with the right to have instances.
 pub async fn receivers(caller: &Caller, subject: &Subject) -> Result<Vec<Receiver>, AppError> {
     let all = crate::studio::sharing::people(caller).await?;
-    Ok(all.into_iter().filter(|one| one.id != subject.owner && judge(one).is_ok()).collect())
+    let (me, is_disabled) = (&caller.actor()?.person.id, is_owner_disabled(caller, subject).await?);
+    let may_have = |one: &Person| judge_receiver(me, &subject.owner, &one.id, is_disabled).is_ok();
+    Ok(all.into_iter().filter(|one| one.id != subject.owner && judge(one).is_ok() && may_have(one)).collect())
+}
+
+/// Whether its owner cannot sign in any more. Somebody who is not there at all cannot either.
+async fn is_owner_disabled(caller: &Caller, subject: &Subject) -> Result<bool, AppError> {
+    let owner = caller.checked(caller.store().person(&subject.owner).await)?;
+    Ok(owner.is_none_or(|owner| owner.state == AccountState::Disabled))
 }
 
 fn judge(person: &Person) -> Result<(), Problem> {
@@ -55,6 +64,8 @@ pub async fn transfer(
     let beside = |problem: Problem| AppError::from(Problem::new("to", problem.message));
     let person = person_of(caller, to).await?.map_err(beside)?;
     judge(&person)?;
+    let is_disabled = is_owner_disabled(caller, &subject).await?;
+    judge_receiver(&caller.actor()?.person.id, &subject.owner, &person.id, is_disabled)?;
     let order = Order::TransferInstance {
         instance: subject.id,
         from: subject.owner.clone(),

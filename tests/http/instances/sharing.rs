@@ -5,6 +5,7 @@ use atelier_domain::access::Role;
 use atelier_domain::compute::instance::InstanceState;
 use atelier_engine::clock;
 use atelier_protocol::AppState;
+use atelier_protocol::terminal::TerminalFrame;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use serde_json::json;
@@ -169,6 +170,7 @@ async fn what_is_wrong_is_said_beside_its_field_and_only_owners_share() {
         (&*sven, "jupyter", "use", "2001-01-01T00:00", "That time is over"),
         (&*sven, "jupyter", "use", "soon", "2026-03-19T19:30"),
         ("noor@example.org", "jupyter", "use", "", "Their roles open no applications"),
+        ("noor@example.org", "terminal", "use", "", "Their roles open no applications"),
     ] {
         let fields = [("instance", NAME), ("person", person), ("app", app), ("level", level), ("until", until)];
         mara.submit(&page(NAME, "sharing"), "share_app", &fields).await.shows(words);
@@ -218,14 +220,17 @@ async fn who_may_read_looks_and_does_nothing() {
     assert!(opened.starts_with("HTTP/1.1 101"), "{opened}");
     let using = enter(&studio, &mut sven, "terminal").await.expect("let in");
     let (mut typing, _) = dial(address, "terminal", &using, "/session/1", true).await;
-    for stream in [&mut looking, &mut typing] {
-        stream.write_all(&frame(&[1, 0, 80, 0, 24])).await.expect("sent");
-        stream.write_all(&frame(&[0, b'l', b's'])).await.expect("sent");
-    }
+    // What Noor sends has been looked at when her connection is over: its end is sent after it.
+    looking.write_all(&frame(&[1, 0, 132, 0, 50])).await.expect("sent");
+    looking.write_all(&frame(&[0, b'r', b'm'])).await.expect("sent");
+    looking.write_all(&[0x88, 0x80, 0, 0, 0, 0]).await.expect("sent");
+    closes(looking, "a terminal that is left").await;
+    typing.write_all(&frame(&[1, 0, 80, 0, 24])).await.expect("sent");
+    typing.write_all(&frame(&[0, b'l', b's'])).await.expect("sent");
     let typed = agent.typed.clone();
     comes("what Sven typed", || (typed.lock().expect("whole").len() >= 2).then_some(())).await;
-    // What Noor sent before was sent over a connection that was opened before.
-    assert_eq!(typed.lock().expect("whole").len(), 2, "only what Sven sent arrived");
+    let arrived = typed.lock().expect("whole").clone();
+    assert_eq!(arrived, [TerminalFrame::Size(80, 24), TerminalFrame::Bytes(b"ls".to_vec())], "and nothing of Noor's");
     let id = studio.look_up(NAME).await;
     let board = studio.server.state.fleet().board();
     let visitor = board.visitor(id, atelier_domain::compute::idle::Source::Terminal);
@@ -312,6 +317,28 @@ async fn what_is_open_closes_within_two_seconds() {
     assert_eq!(asleep.status, StatusCode::OK);
     asleep.shows("is not running").shows("ask Mara to start it").hides("wake_instance");
     colleague.get(LIST).await.shows("Mara starts it");
+}
+
+#[tokio::test]
+async fn who_loses_the_role_loses_what_is_open_their_own_included() {
+    let studio = Studio::new().await;
+    let _agent = running(&studio).await;
+    let address = listen(&studio).await;
+    let held = hold(&studio, address, "mara").await;
+    let mut mara = studio.browser("mara").await;
+    let cookie = enter(&studio, &mut mara, "terminal").await.expect("let in");
+    let (terminal, opened) = dial(address, "terminal", &cookie, "/session/1", true).await;
+    assert!(opened.starts_with("HTTP/1.1 101"), "{opened}");
+    let account = studio.server.state.store().account_by_email("mara@example.org").await.expect("reads");
+    let id = account.expect("exists").person.id.to_string();
+    let mut ines = studio.browser("ines").await;
+    let answer = ines.call("set_roles", &[("user", id.as_str()), ("roles[]", "reader")]).await;
+    assert!(answer.status.is_success(), "{}", answer.text);
+    for (stream, what) in held.into_iter().chain([(terminal, "the terminal")]) {
+        closes(stream, &format!("{what} of an owner who reads only")).await;
+    }
+    assert_eq!(at(&studio, "terminal", &cookie, Method::GET, "/").await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(enter(&studio, &mut mara, "jupyter").await, None);
 }
 
 /// Waits until the one share of the instance opens nothing any more.

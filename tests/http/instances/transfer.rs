@@ -61,6 +61,17 @@ async fn an_instance_is_given_away_after_a_question() {
     let (owner_accepts, scripts) =
         studio.look(id, |_, instance| (instance.awaits_acceptance(), instance.scripts_revision)).await;
     assert_eq!((owner_accepts, scripts), (true, 2));
+    // What Mara left in it may run as Sven: nobody starts it before he has said so, and he alone says it.
+    for function in ["start_instance", "wake_instance"] {
+        let refused = sven.call(function, &[("instance", "desk"), ("app", "jupyter")]).await;
+        assert!(refused.text.contains("has not accepted that yet"), "{function}: {}", refused.text);
+    }
+    assert_eq!(
+        mara.call("accept_scripts", &[("instance", "desk"), ("revision", "2")]).await.status,
+        StatusCode::FORBIDDEN
+    );
+    sven.submit(&page("desk", ""), "accept_scripts", &[("instance", "desk"), ("revision", "2")]).await;
+    assert!(!studio.look(id, |_, instance| instance.awaits_acceptance()).await);
     sven.submit(&page("desk", ""), "start_instance", &[("instance", "desk")]).await.shows("desk is starting");
     // While it runs it stays where it is.
     let refused = sven.call("transfer_instance", &[("instance", "desk"), ("to", "mara@example.org")]).await;
@@ -68,21 +79,26 @@ async fn an_instance_is_given_away_after_a_question() {
 }
 
 #[tokio::test]
-async fn operators_give_too_and_both_are_told() {
+async fn owners_of_the_workspace_give_too_and_both_are_told() {
     let studio = Studio::new().await;
     let id = studio.asleep("desk").await;
-    let oskar = Api::of(&studio.server, "oskar@example.org").await;
-    assert_eq!(oskar.get("/instances/desk/transfer").await.is(200).json["taken_out"], json!([]));
-    oskar.post("/instances/desk/transfer", &json!({"to": "x@example.org"})).await.refuses(422, "invalid").problem("to");
+    let ines = Api::owner(&studio.server).await;
+    assert_eq!(ines.get("/instances/desk/transfer").await.is(200).json["taken_out"], json!([]));
+    ines.post("/instances/desk/transfer", &json!({"to": "x@example.org"})).await.refuses(422, "invalid").problem("to");
+    // Somebody has a share of it, which must not outlast the owner who gave it.
+    let share = json!({"person": "noor@example.org", "app": "terminal", "level": "read"});
+    studio.mara.put("/instances/desk/shares", &share).await.is(200);
+    let noor = Api::of(&studio.server, "noor@example.org").await;
+    assert_eq!(noor.get("/shared").await.is(200).json["shared"].as_array().map(Vec::len), Some(1));
     let body = json!({"to": "sven@example.org", "why": "left"});
-    let moved = oskar.post("/instances/desk/transfer", &body).await.is(202);
+    let moved = ines.post("/instances/desk/transfer", &body).await.is(202);
     assert_eq!(
         (moved.json["state"].as_str(), moved.json["owner"]["name"].as_str()),
         (Some("transferring"), Some("Sven"))
     );
     for who in ["mara", "sven"] {
         let mut browser = studio.browser(who).await;
-        browser.get("/w/perception").await.shows("Oskar gave the instance desk from Mara to Sven");
+        browser.get("/w/perception").await.shows("gave the instance desk from Mara to Sven");
     }
     studio
         .mara
@@ -93,10 +109,40 @@ async fn operators_give_too_and_both_are_told() {
     // Shares of the one who had it before open nothing, whatever is left of them.
     let sven = Api::of(&studio.server, "sven@example.org").await;
     assert_eq!(sven.get("/instances/desk/shares").await.is(200).json["shares"], json!([]));
+    assert_eq!(noor.get("/shared").await.is(200).json["shared"], json!([]));
+    // Without any script it waits for its new owner all the same.
+    sven.post("/instances/desk/start", &json!({})).await.refuses(409, "awaits-acceptance");
+    sven.post("/instances/desk/accept-scripts", &json!({"revision": 1})).await.is(200);
+    sven.post("/instances/desk/start", &json!({})).await.is(202);
+    sven.post("/instances/desk/stop", &json!({})).await;
+    studio.node_gone_if_any(id).await;
+    studio.until_state(id, InstanceState::Stopped).await;
     // A quota that has no room says so, with its numbers.
-    let owner = Api::owner(&studio.server).await;
     let none = json!({"scope": "person", "person": "mara@example.org", "resource": "computes", "limit": 0});
-    owner.put("/quota", &none).await.is(200);
-    let refused = oskar.post("/instances/desk/transfer", &json!({"to": "mara@example.org"})).await.is(409);
+    ines.put("/quota", &none).await.is(200);
+    let refused = ines.post("/instances/desk/transfer", &json!({"to": "mara@example.org"})).await.is(409);
     assert!(refused.json["detail"].as_str().is_some_and(|words| words.contains('0')), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn nobody_takes_the_home_of_a_colleague_who_is_there() {
+    let studio = Studio::new().await;
+    studio.asleep("desk").await;
+    // Who runs the machines has no way to a home.
+    let oskar = Api::of(&studio.server, "oskar@example.org").await;
+    for to in ["oskar@example.org", "sven@example.org"] {
+        oskar.post("/instances/desk/transfer", &json!({"to": to})).await.refuses(403, "right.missing");
+    }
+    assert_eq!(studio.browser("oskar").await.get(FROM).await.status, StatusCode::FORBIDDEN);
+    // Nor do Owners of the workspace take it, while its owner could still use it.
+    let (mut browser, ines) = (studio.browser("ines").await, Api::owner(&studio.server).await);
+    browser.get(FROM).await.shows("Sven (sven@example.org)").hides("(ines@example.org)</option>");
+    let to_myself = json!({"to": "ines@example.org"});
+    let refused = ines.post("/instances/desk/transfer", &to_myself).await.refuses(422, "invalid");
+    assert!(refused.problem("to").contains("whose account is not disabled"), "{}", refused.text);
+    let account = studio.server.state.store().account_by_email("mara@example.org").await.expect("reads");
+    let mara = account.expect("exists").person.id.to_string();
+    let fields = [("verb", "disable"), ("ids[]", mara.as_str())];
+    assert!(browser.call("change_accounts", &fields).await.status.is_success());
+    ines.post("/instances/desk/transfer", &to_myself).await.is(202);
 }

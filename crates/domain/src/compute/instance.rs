@@ -12,7 +12,7 @@ use super::start::StartTimes;
 use super::tags::Tags;
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
-use crate::text::Text;
+use crate::text::{Problem, Text};
 use crate::time::{Mono, Span, Timestamp};
 
 /// How long creation may take, waiting for quota and capacity included.
@@ -373,6 +373,9 @@ pub struct Instance {
     /// Whether the owner set or accepted them: until then they run without the owner's home and tokens.
     #[serde(default)]
     pub scripts_accepted: bool,
+    /// Whose it was, until its new owner has accepted what they left in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<Given>,
     /// Whether the creation script has run in this layer.
     #[serde(default)]
     pub creation_done: bool,
@@ -458,8 +461,51 @@ impl Instance {
         self.scripts.to_run(self.creation_done)
     }
 
-    /// Whether scripts wait for the owner to read and accept them.
+    /// Whether something waits for the owner's word: scripts that somebody else has set, or all that the owner before has left.
     pub fn awaits_acceptance(&self) -> bool {
-        !self.scripts.is_empty() && !self.scripts_accepted
+        self.given.is_some() || (!self.scripts.is_empty() && !self.scripts_accepted)
+    }
+}
+
+/// Whose an instance was before it was given away.
+///
+/// Start files of shells, of Jupyter and of Python lie in the home and in the environment, and whoever had it before has written
+/// them. They would run as the new owner, so nothing of it starts before that person has said that it may.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// Whose it was.
+    pub from: UserId,
+    /// Their name then.
+    pub from_name: Text,
+}
+
+/// Whether somebody may give an instance to that person, as far as it depends on who they are.
+///
+/// Who may give away what is another's must not be able to take it: a home is opened by its owner alone, and giving it to oneself
+/// would open it. Only when the owner cannot sign in any more may somebody else take it over.
+pub fn judge_receiver(by: &UserId, owner: &UserId, to: &UserId, is_owner_disabled: bool) -> Result<(), Problem> {
+    if by == to && by != owner && !is_owner_disabled {
+        let why = "You would get the home of somebody whose account is not disabled. Choose another person, or ask its owner to \
+                   give it to you; an Owner of the workspace can also disable that account first.";
+        return Err(Problem::new("to", why));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_the_home_of_somebody_who_could_still_use_it() {
+        let [ada, bo, cy] = ["ada", "bo", "cy"].map(UserId::new);
+        for (by, owner, to, is_disabled, may) in [
+            (&ada, &ada, &bo, false, true),
+            (&bo, &ada, &cy, false, true),
+            (&bo, &ada, &bo, false, false),
+            (&bo, &ada, &bo, true, true),
+        ] {
+            assert_eq!(judge_receiver(by, owner, to, is_disabled).is_ok(), may, "{by} gives {owner}'s to {to}");
+        }
     }
 }

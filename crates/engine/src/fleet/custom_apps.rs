@@ -78,12 +78,20 @@ fn app(custom: CustomApp) -> App {
     }
 }
 
-/// Forgets the applications of instances that are no more.
+/// Forgets the applications of instances that are no more, and that they could be entered by SSH.
 pub(super) async fn forget_gone(fleet: &Fleet, known: &[InstanceId]) -> store::Result<()> {
-    for instance in fleet.store().instances_with_apps().await? {
-        if !known.contains(&instance) {
-            fleet.store().drop_apps_of(instance).await?;
-        }
+    let (apps, ssh) = (fleet.store().instances_with_apps().await?, fleet.store().instances_with_ssh().await?);
+    let strange: Vec<InstanceId> = apps.into_iter().chain(ssh).filter(|one| !known.contains(one)).collect();
+    if strange.is_empty() {
+        return Ok(());
+    }
+    // One that is not known may have been made since that was asked, so it is asked again.
+    let Some(engine) = fleet.engine() else { return Ok(()) };
+    let asked = engine.ask(move |world| strange.into_iter().filter(|one| world.instance(*one).is_none()).collect());
+    let gone: Vec<InstanceId> = asked.await.unwrap_or_default();
+    for instance in gone {
+        fleet.store().drop_apps_of(instance).await?;
+        fleet.store().drop_ssh_of(instance).await?;
     }
     Ok(())
 }

@@ -145,6 +145,8 @@ fn vscode((node, entry): (PathBuf, PathBuf)) -> App {
         "--socket={socket}",
         "--socket-mode=600",
         "--auth=none",
+        // What listens at other ports of the node is not for those who may open VS Code.
+        "--disable-proxy",
         "--disable-telemetry",
         "--disable-update-check",
         "--disable-workspace-trust",

@@ -1,7 +1,8 @@
 //! Giving an instance's folder to somebody else: what opens doors goes to the trash, the rest becomes the new owner's.
 //!
-//! The home is full of what its owner wanted, links included, and this is done as root. So nothing is reached by a path: each
-//! folder is opened from the one above it, without following links, and what is done to an entry is done from there.
+//! The home is full of what its owner wanted, links included, and this is done as root. So nothing outside of it is ever reached: each
+//! folder is opened from the one above it without following links, and where a link is followed because keys may lie behind it, the
+//! kernel keeps to what is beneath the home.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +16,10 @@ use atelier_domain::UserId;
 use atelier_domain::compute::InstanceId;
 use atelier_domain::secrets::{SECRETS, fits};
 use atelier_domain::world::Report;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fchmod, openat, renameat, statat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, chownat, fchmod, fstat, openat, openat2,
+    readlinkat, renameat, statat,
+};
 use rustix::io::Errno;
 
 use super::{Fleet, dispatch, lock};
@@ -26,8 +30,8 @@ static UNDER_WAY: Mutex<Option<HashSet<InstanceId>>> = Mutex::new(None);
 
 /// The most names that are listed.
 const LISTED: usize = 200;
-/// Deeper than this no home is.
-const DEEPEST: usize = 400;
+/// So many links one after another are followed.
+const MOST_LINKS: usize = 8;
 
 /// Carries a transfer out and reports it. What is under way is not begun a second time.
 pub(super) async fn run(fleet: Fleet, instance: InstanceId, generation: u64, from: UserId, to: UserId) {
@@ -54,7 +58,12 @@ async fn carry_out(fleet: &Fleet, instance: InstanceId, from: UserId, to: UserId
     let given = tokio::task::spawn_blocking(move || {
         give(&folders.instance(instance), &place, from.uid.zip(to.uid)).map_err(|error| error.to_string())
     });
-    given.await.map_err(|error| error.to_string())??;
+    let left = given.await.map_err(|error| error.to_string())??;
+    if !left.is_empty() {
+        tracing::warn!(%instance, ?left, "some entries of a home could not be given to its new owner and stay as they are");
+    }
+    // Who has it now says whether it can be entered by SSH.
+    fleet.store().drop_ssh_of(instance).await.map_err(|error| error.to_string())?;
     // Their variables may hold what opens doors, and they would run as somebody who has never seen them.
     fleet.store().drop_apps_of(instance).await.map_err(|error| error.to_string())
 }
@@ -66,8 +75,9 @@ pub fn secrets_in(instance: &Path) -> Vec<String> {
     for path in SECRETS {
         // What cannot be looked at is not there.
         let _ = each(&home, path, &mut |_, name, whole| {
-            if found.len() < LISTED {
-                found.push(format!("{whole}{}", name.to_string_lossy()));
+            let name = format!("{whole}{}", name.to_string_lossy());
+            if found.len() < LISTED && !found.contains(&name) {
+                found.push(name);
             }
             Ok(())
         });
@@ -76,12 +86,13 @@ pub fn secrets_in(instance: &Path) -> Vec<String> {
 }
 
 /// Makes the folder of an instance somebody else's: `users` are the user it had and the user it gets, where people have their own.
-/// May be done again, also after half of it.
-fn give(instance: &Path, trash: &Path, users: Option<(u32, u32)>) -> io::Result<()> {
+/// May be done again, also after half of it. The names of entries that could not be given and stay as they are; whatever opens doors is
+/// never among them.
+fn give(instance: &Path, trash: &Path, users: Option<(u32, u32)>) -> io::Result<Vec<String>> {
     let folder = match open_folder(CWD, instance.as_os_str()) {
         Ok(folder) => folder,
         // It never had a node.
-        Err(Errno::NOENT) => return Ok(()),
+        Err(Errno::NOENT) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
     let home = match open_folder(&folder, OsStr::new("home")) {
@@ -104,10 +115,11 @@ fn give(instance: &Path, trash: &Path, users: Option<(u32, u32)>) -> io::Result<
     for name in ["run", "scratch", "logs"] {
         kept.take(&folder, OsStr::new(name))?;
     }
+    let mut left = Vec::new();
     if let Some((from, to)) = users {
         for name in ["home", "layers"] {
             match open_folder(&folder, OsStr::new(name)) {
-                Ok(inside) => hand_over(&inside, from, to, 0)?,
+                Ok(inside) => hand_over(inside, from, to, &mut left)?,
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -116,7 +128,7 @@ fn give(instance: &Path, trash: &Path, users: Option<(u32, u32)>) -> io::Result<
             own(&folder, OsStr::new("home"), to)?;
         }
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Where what is taken out goes: into the trash, for a week.
@@ -171,52 +183,149 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
 /// What is done with an entry: the folder that it is in, its name, and the way there.
 type Deed<'a> = &'a mut dyn FnMut(&OwnedFd, &OsStr, &str) -> io::Result<()>;
 
-/// Does something with everything below a home that fits a path of the list.
+/// Does something with everything below a home that fits a path of the list, and with what links in their place lead to within the
+/// home: keys are kept elsewhere and linked to by many who keep their settings under version control.
 fn each(home: &OwnedFd, path: &str, deed: Deed<'_>) -> io::Result<()> {
     let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
-    let mut parents = Vec::new();
-    for part in above.split('/').filter(|part| !part.is_empty()) {
-        let from = parents.last().unwrap_or(home);
-        match open_folder(from, OsStr::new(part)) {
-            Ok(folder) => parents.push(folder),
-            // A link is nobody's folder here: what it leads to lies elsewhere and stays its owner's.
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+    let Some(parent) = beneath(home, above)? else { return Ok(()) };
+    let way = if above.is_empty() { String::new() } else { format!("{above}/") };
+    for name in names(&parent)? {
+        if !name.to_str().is_some_and(|name| fits(last, name)) {
+            continue;
+        }
+        follow(home, &parent, &name, &way, deed)?;
+        deed(&parent, &name, &way)?;
+    }
+    Ok(())
+}
+
+/// Does something with what an entry leads to, if it is a link and that lies within the home.
+fn follow(home: &OwnedFd, parent: &OwnedFd, name: &OsStr, way: &str, deed: Deed<'_>) -> io::Result<()> {
+    let Ok(target) = readlinkat(parent, name, Vec::new()) else { return Ok(()) };
+    let mut target = wanted(way, target.to_bytes());
+    for _ in 0..MOST_LINKS {
+        let Some(path) = target.as_deref() else { return Ok(()) };
+        let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
+        let (above, last) = (above.to_owned(), OsString::from(last));
+        // The home itself, or a folder on the way to something, is nothing that opens doors.
+        if last.is_empty() || last == "." || last == ".." {
+            return Ok(());
+        }
+        let Some(parent) = beneath(home, &above)? else { return Ok(()) };
+        let way = if above.is_empty() { String::new() } else { format!("{above}/") };
+        match statat(&parent, last.as_os_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => {}
+            Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
+        target = readlinkat(&parent, last.as_os_str(), Vec::new()).ok().and_then(|next| wanted(&way, next.to_bytes()));
+        deed(&parent, &last, &way)?;
     }
-    let parent = parents.last().unwrap_or(home);
-    let way = if above.is_empty() { String::new() } else { format!("{above}/") };
-    for name in names(parent)? {
-        if name.to_str().is_some_and(|name| fits(last, name)) {
-            deed(parent, &name, &way)?;
+    Ok(())
+}
+
+/// Where a link leads, as a path below the home; nothing if it surely leads elsewhere. Within an instance the home has another address.
+fn wanted(way: &str, target: &[u8]) -> Option<String> {
+    let target = std::str::from_utf8(target).ok()?;
+    let target = target.trim_end_matches('/');
+    match target.strip_prefix('/') {
+        None => Some(format!("{way}{target}")),
+        // `/home/name/…`, or where there are no views of their own, the folder of the instance on the machine.
+        Some(absolute) => match absolute.strip_prefix("home/") {
+            Some(below) => below.split_once('/').map(|(_, below)| below.to_owned()),
+            None => {
+                let (_, below) = absolute.rsplit_once("/instances/")?;
+                below.split_once("/home/").map(|(_, below)| below.to_owned())
+            }
+        },
+    }
+}
+
+/// A folder below the home, by whatever links within it; nothing if there is none, or if it lies elsewhere. What lies elsewhere stays
+/// its owner's.
+fn beneath(home: &OwnedFd, path: &str) -> io::Result<Option<OwnedFd>> {
+    let path = if path.is_empty() { "." } else { path };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    match openat2(home, path, flags, Mode::empty(), resolve) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::NAMETOOLONG) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A folder whose entries are being given away.
+struct Level {
+    /// What it is called in the folder above it.
+    name: OsString,
+    /// Whose it was.
+    uid: u32,
+    /// Which it is, so that going up leads back to it.
+    id: (u64, u64),
+    /// Folders in it that are still to come.
+    folders: Vec<(OsString, u32)>,
+}
+
+/// Everything in a folder that was one user's becomes another's. However deep folders lie, no more than two are open at once. Entries
+/// that not even root may change are left as they are and noted: they belong to whoever had the home and open nothing.
+fn hand_over(folder: OwnedFd, from: u32, to: u32, left: &mut Vec<String>) -> io::Result<()> {
+    let mut note = |name: &OsStr, error: io::Error| {
+        if error.kind() != io::ErrorKind::PermissionDenied {
+            return Err(error);
+        }
+        if left.len() < LISTED {
+            left.push(name.to_string_lossy().into_owned());
+        }
+        Ok(())
+    };
+    let mut here = folder;
+    let mut levels = vec![Level { name: OsString::new(), uid: to, id: id(&fstat(&here)?), folders: Vec::new() }];
+    let mut is_new = true;
+    while let Some(level) = levels.last_mut() {
+        if is_new {
+            for name in names(&here)? {
+                let found = match statat(&here, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(found) => found,
+                    Err(Errno::NOENT) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
+                    level.folders.push((name, found.st_uid));
+                } else if found.st_uid == from {
+                    own(&here, &name, to).or_else(|error| note(&name, error))?;
+                }
+            }
+        }
+        is_new = false;
+        if let Some((name, uid)) = level.folders.pop() {
+            match open_folder(&here, name.as_os_str()) {
+                Ok(inside) => {
+                    let id = id(&fstat(&inside)?);
+                    here = inside;
+                    levels.push(Level { name, uid, id, folders: Vec::new() });
+                    is_new = true;
+                }
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(error) => note(&name, error.into())?,
+            }
+            continue;
+        }
+        // Done with it: it becomes the new owner's after all that is in it, so that half of the work can be done again.
+        let Some(done) = levels.pop() else { break };
+        let Some(above) = levels.last() else { break };
+        here = open_folder(&here, OsStr::new(".."))?;
+        if id(&fstat(&here)?) != above.id {
+            return Err(io::Error::other("a folder was moved while its home changed hands"));
+        }
+        if done.uid == from {
+            own(&here, &done.name, to).or_else(|error| note(&done.name, error))?;
         }
     }
     Ok(())
 }
 
-/// Everything in a folder that was one user's becomes another's.
-fn hand_over(folder: &OwnedFd, from: u32, to: u32, depth: usize) -> io::Result<()> {
-    if depth > DEEPEST {
-        return Err(io::Error::other(format!("a folder lies {DEEPEST} folders deep")));
-    }
-    for name in names(folder)? {
-        let found = match statat(folder, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => found,
-            Err(Errno::NOENT) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
-            match open_folder(folder, name.as_os_str()) {
-                Ok(inside) => hand_over(&inside, from, to, depth + 1)?,
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if found.st_uid == from {
-            own(folder, &name, to)?;
-        }
-    }
-    Ok(())
+const fn id(found: &Stat) -> (u64, u64) {
+    (found.st_dev, found.st_ino)
 }
 
 #[cfg(test)]
@@ -276,7 +385,8 @@ mod tests {
     #[test]
     fn the_home_becomes_the_new_owners_and_nothing_else_does() {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: needs root");
+            let is_meant = std::env::var_os("ATELIER_TEST_WITHOUT_ROOT").is_some();
+            assert!(is_meant, "this test needs root; set ATELIER_TEST_WITHOUT_ROOT=1 if it is meant to be left out");
             return;
         }
         let (old, new, other) = (200_007, 200_008, 200_009);
@@ -297,5 +407,53 @@ mod tests {
         }
         assert_eq!(owner("home/.jupyter"), other, "what was not the old owner's stays");
         assert_eq!(fs::metadata(&outside).expect("is there").uid(), 0, "a link is not followed");
+        // However deep it lies.
+        let mut deep = instance.join("home/work");
+        for _ in 0..600 {
+            deep.push("d");
+        }
+        fs::create_dir_all(&deep).expect("folders");
+        lchown(&deep, Some(old), Some(old)).expect("given");
+        let left = give(&instance, &trash, Some((old, new))).expect("given");
+        assert_eq!((fs::metadata(&deep).expect("is there").uid(), left), (new, Vec::<String>::new()));
+    }
+
+    #[test]
+    fn keys_are_taken_also_from_where_links_within_the_home_lead() {
+        let data = tempfile::tempdir().expect("a folder");
+        let (instance, trash) = (data.path().join("7"), data.path().join("trash/instance-7-1"));
+        let home = instance.join("home");
+        for folder in ["dotfiles/ssh", "dotfiles/config/gh", "dotfiles/aws", "work"] {
+            fs::create_dir_all(home.join(folder)).expect("a folder");
+        }
+        let outside = data.path().join("outside");
+        fs::create_dir_all(&outside).expect("a folder");
+        for file in ["dotfiles/ssh/id", "dotfiles/config/gh/hosts.yml", "dotfiles/aws/credentials", "dotfiles/netrc"] {
+            fs::write(home.join(file), "private").expect("a file");
+        }
+        fs::write(outside.join("theirs"), "of somebody else").expect("a file");
+        for (link, target) in [
+            (".ssh", "dotfiles/ssh"),
+            (".config", "dotfiles/config"),
+            // As it is written within an instance, and by way of another link.
+            (".aws", "/home/ines/aws-here"),
+            ("aws-here", "dotfiles/aws"),
+            (".netrc", "./dotfiles/netrc"),
+            (".kube", "."),
+            (".gnupg", "../../outside/theirs"),
+        ] {
+            symlink(target, home.join(link)).expect("a link");
+        }
+        symlink(outside.join("theirs"), home.join(".pgpass")).expect("a link");
+        let listed = secrets_in(&instance);
+        for name in [".ssh", "dotfiles/ssh", ".config/gh", "dotfiles/aws", "./dotfiles/netrc"] {
+            assert!(listed.iter().any(|one| one == name), "{name}: {listed:?}");
+        }
+        give(&instance, &trash, None).expect("given");
+        for gone in ["dotfiles/ssh", "dotfiles/config/gh", "dotfiles/aws", "dotfiles/netrc", ".ssh", ".pgpass"] {
+            assert!(fs::symlink_metadata(home.join(gone)).is_err(), "{gone}");
+        }
+        assert!(home.join("work").is_dir() && home.join("dotfiles/config").is_dir(), "the rest stays");
+        assert_eq!(fs::read_to_string(outside.join("theirs")).expect("is there"), "of somebody else");
     }
 }

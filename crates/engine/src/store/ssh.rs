@@ -155,6 +155,21 @@ impl WriteTx<'_> {
 }
 
 impl Store {
+    /// Forgets that an instance could be entered by SSH: it is gone, or somebody else's. Who has it now decides anew.
+    pub async fn drop_ssh_of(&self, instance: InstanceId) -> Result<()> {
+        let _in_line = self.write_lock.lock().await;
+        let text = "delete from ssh_instances where instance_id = $1";
+        sqlx::query(text).bind(number(instance)).execute(&self.writer).await?;
+        Ok(())
+    }
+
+    /// The instances that can be entered by SSH, those included that are gone.
+    pub async fn instances_with_ssh(&self) -> Result<Vec<InstanceId>> {
+        let rows = self.reader.rows(sqlx::query("select instance_id from ssh_instances")).await?;
+        let id = |row: &AnyRow| u64::try_from(row.get::<i64, _>(0)).ok().map(InstanceId);
+        Ok(rows.iter().filter_map(id).collect())
+    }
+
     /// Records something that happened to a connection, by itself.
     pub async fn record_ssh(&self, person: &Person, event: &Event, now: Timestamp) -> Result<()> {
         let actor = Actor::Person { id: person.id.clone(), name: person.name.clone() };

@@ -186,8 +186,13 @@ pub async fn accept(id: &str, name: &str, revision: &str) -> Result<Done, AppErr
     let subject = find(&caller, name).await?;
     authorise(&caller, &subject, Action::InstanceConnect).await?;
     let revision = whole("revision", "The number of the change", revision)?;
+    let instance = subject.id;
+    let was_given = ask(&caller, move |world| world.instance(instance).is_some_and(|one| one.given.is_some())).await?;
     carry_out(&caller, command_id(id)?, &subject, Deed::AcceptScripts(revision), None).await?;
-    Ok(Done::stay(format!("The scripts of {} get your home from its next start on.", subject.name)))
+    Ok(Done::stay(match was_given {
+        true => format!("{} can be started now, with all that is in it.", subject.name),
+        false => format!("The scripts of {} get your home from its next start on.", subject.name),
+    }))
 }
 
 /// Refusals that one field is to blame for.

@@ -115,6 +115,8 @@ pub struct ScriptsView {
     pub revision: u32,
     /// Whether they wait for the owner's word.
     pub awaits_owner: bool,
+    /// Whose the instance was, while what they left in it waits for the owner's word.
+    pub given: Option<String>,
     setter: Option<UserId>,
 }
 
@@ -203,6 +205,7 @@ fn look(world: &World, workspace: &WorkspaceId, name: &ComputeName, step: Step) 
             by: String::new(),
             revision: instance.scripts_revision,
             awaits_owner: instance.awaits_acceptance(),
+            given: instance.given.as_ref().map(|given| given.from_name.to_string()),
             setter: instance.scripts_by.clone(),
         },
         schedules: schedules.map(|entry| (entry.id, entry.schedule.sentence())).collect(),

@@ -53,7 +53,9 @@ pub fn list(visit: &Visit, decided: &Decided) -> AnyView {
 /// What a code looks like: the state that colours it, and its shape.
 fn look(code: &str) -> (&'static str, &'static str) {
     match code {
-        "operation-done" | "node-ready" | "apps-ready" | "idle-over" | "scripts-accepted" => ("running", "running"),
+        "operation-done" | "node-ready" | "apps-ready" | "idle-over" | "scripts-accepted" | "gift-accepted" => {
+            ("running", "running")
+        }
         "ssh-connected" | "instance-shared" => ("running", "running"),
         "ssh-ended" | "instance-unshared" | "instance-share-ended" => ("stopped", "stopped"),
         "by-person" | "by-schedule" | "idle" | "as-postponed" | "instance-stops" => ("stopped", "stopped"),

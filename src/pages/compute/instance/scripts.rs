@@ -63,17 +63,33 @@ pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView 
     if !detail.scripts.awaits_owner {
         return ().into_any();
     }
-    let by = &detail.scripts.by;
-    let text = format!(
-        "{by} set scripts that run when it starts. Until its owner has accepted them they run with an empty home and without tokens."
-    );
+    let (owner, by) = (&detail.row.owner_name, &detail.scripts.by);
+    let (text, others, own, go) = match &detail.scripts.given {
+        Some(from) => (
+            format!(
+                "It was {from}’s. Programs and start files that {from} left in its home and its environment may run as {owner}, so \
+                 nothing starts it, schedules included, before {owner} has accepted that. {owner} can also delete it."
+            ),
+            "Its new owner has not accepted it yet",
+            format!("{from} gave it to you"),
+            "Accept or delete it",
+        ),
+        None => (
+            format!(
+                "{by} set scripts that run when it starts. Until its owner has accepted them they run with an empty home and without tokens."
+            ),
+            "Its scripts are not accepted yet",
+            "Somebody else made scripts for you".to_owned(),
+            "Read them",
+        ),
+    };
     if detail.whose != Whose::Own {
-        return view! { <Why tone=Tone::Neutral title="Its scripts are not accepted yet" text=text/> }.into_any();
+        return view! { <Why tone=Tone::Neutral title=others text=text/> }.into_any();
     }
     let href = format!("{}#accept", paths::instance(visit.slug(), &detail.row.name));
     view! {
-        <Why tone=Tone::Warning title="Somebody else made scripts for you" text=text>
-            <LinkButton href=href icon="code">"Read them"</LinkButton>
+        <Why tone=Tone::Warning title=own text=text>
+            <LinkButton href=href icon="code">{go}</LinkButton>
         </Why>
     }
     .into_any()
@@ -99,19 +115,35 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
     let creation = shown(ScriptKind::Creation, &texts.creation, scripts.creation.as_ref());
     let startup = shown(ScriptKind::Startup, &texts.startup, scripts.startup.as_ref());
     let hidden = vec![("instance", detail.row.name.clone()), ("revision", detail.scripts.revision.to_string())];
-    let note = format!("set by {}", detail.scripts.by);
+    let (heading, note, words, accept) = match &detail.scripts.given {
+        Some(from) => (
+            "What waits for your word",
+            format!("given by {from}"),
+            format!(
+                "What {from} left in its home and its environment may run as you: start files of shells, of Jupyter and of Python, and the \
+                 scripts below if there are any. Accept it only from somebody you trust, or delete the instance."
+            ),
+            "Accept it",
+        ),
+        None => (
+            "Scripts that wait for you",
+            format!("set by {}", detail.scripts.by),
+            "They run as you. Accept them only if you know what each line does: from the next start on they have your home and what is in \
+             it."
+                .to_owned(),
+            "Accept scripts",
+        ),
+    };
     let denied = visit.viewer.rights.check(Action::InstanceConnect, Whose::Own).err();
     let because = denied.map(|denied| visit.viewer.why_not(&denied));
     view! {
         <section id="accept">
-            <Card heading="Scripts that wait for you" note=note>
-                <p class="muted">
-                    "They run as you. Accept them only if you know what each line does: from the next start on they have your home and what is in it."
-                </p>
+            <Card heading=heading note=note>
+                <p class="muted">{words}</p>
                 {creation}
                 {startup}
                 <PostForm function="accept_scripts" hidden=hidden class="row">
-                    <SubmitButton icon="check" disabled_because=because>"Accept scripts"</SubmitButton>
+                    <SubmitButton icon="check" disabled_because=because>{accept}</SubmitButton>
                 </PostForm>
             </Card>
         </section>

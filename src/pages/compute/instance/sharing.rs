@@ -1,6 +1,7 @@
 //! With whom an instance's applications are shared, and the form that shares one.
 
-use atelier_domain::sharing::Level;
+use atelier_domain::account::AccountState;
+use atelier_domain::sharing::{Level, can_be_looked_at};
 use atelier_domain::text::counted;
 use leptos::prelude::*;
 
@@ -67,6 +68,8 @@ fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
     let level = match row.opens {
         Some(level) => format!("to {}", level.key()),
         None if row.until.is_some_and(|until| until <= now) => "its time is over".to_owned(),
+        None if row.person.state == AccountState::Disabled => "opens nothing: the account is disabled".to_owned(),
+        None if !can_be_looked_at(&row.app) => "opens nothing: it cannot be shared to read".to_owned(),
         None => "opens nothing: the account cannot be used".to_owned(),
     };
     let hidden =

@@ -57,8 +57,8 @@ fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
     let hidden = vec![("command_id", random_token()), ("instance", row.name.clone())];
     let text = format!(
         "Its files, its environment, its schedules and its settings go along. {} loses it at once: shares end, waiting jobs on it are \
-         cancelled, and whoever gets it has to accept its scripts before they see the home. Programs and start files in the home will run \
-         as its new owner, who pays for it from then on.",
+         cancelled. Programs and start files in its home and its environment can run as its new owner, so nothing starts it, schedules \
+         included, before that person has accepted it on its page. They pay for it from then on.",
         row.owner_name
     );
     let receiver = if view.receivers.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {

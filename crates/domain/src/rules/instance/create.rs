@@ -57,6 +57,7 @@ impl World {
             scripts_by: command.user.clone().filter(|_| !new.scripts.is_empty()),
             scripts_revision: u32::from(!new.scripts.is_empty()),
             scripts_accepted: is_by_owner,
+            given: None,
             creation_done: false,
             layer: 1,
             start: new.starts.then(|| StartTimes::new(1, now.wall, now.mono)),

@@ -61,6 +61,10 @@ impl World {
     pub(super) fn start_instance(&mut self, id: InstanceId, trigger: Trigger) -> Result<Answer, Reason> {
         let Some(instance) = self.instances.get(&id) else { return Err(Reason::NotFound { what: id.to_string() }) };
         let legality = self.judge_instance(instance, InstanceVerb::Start)?;
+        if let Some(given) = &instance.given {
+            let (instance, from) = (instance.name.to_string(), given.from_name.clone());
+            return Err(Reason::AwaitsAcceptance { instance, from });
+        }
         let is_by_hand = trigger.is_by_hand();
         match legality {
             // Also a wish that something else was about to undo.

@@ -133,13 +133,15 @@ impl World {
             instance.scripts = scripts.clone();
             instance.scripts_by = command.user.clone();
             instance.scripts_revision += 1;
-            instance.scripts_accepted = is_by_owner;
+            // What somebody else has left in it is not accepted by setting other scripts.
+            instance.scripts_accepted = is_by_owner && instance.given.is_none();
         });
         let reason = Reason::ScriptsSet { by: command.name.clone(), awaits_owner };
         self.decide(&command.workspace, About::Instance(id), reason);
         Ok(Answer::Done)
     }
 
+    /// The owner's word that what somebody else has set, or left in it, may run as them.
     pub(in crate::rules) fn accept_scripts(
         &mut self,
         command: &Command,
@@ -155,15 +157,21 @@ impl World {
         if revision != instance.scripts_revision {
             return Err(Reason::ScriptsChanged { instance: name, read: revision, now: instance.scripts_revision });
         }
-        if instance.scripts_accepted {
+        if instance.scripts_accepted && instance.given.is_none() {
             return Ok(Answer::Already);
         }
+        let by = command.name.clone();
+        let reason = match &instance.given {
+            Some(given) => Reason::GiftAccepted { by, from: given.from_name.clone() },
+            None => Reason::ScriptsAccepted { by },
+        };
         self.edit_instance(id, |instance| {
             instance.scripts_accepted = true;
+            instance.given = None;
             // What ran before ran without the home: the creation script has its first real run ahead.
             instance.creation_done = false;
         });
-        self.decide(&command.workspace, About::Instance(id), Reason::ScriptsAccepted { by: command.name.clone() });
+        self.decide(&command.workspace, About::Instance(id), reason);
         Ok(Answer::Done)
     }
 }

@@ -3,7 +3,7 @@
 //! It changes hands at once, and can be started by nobody until what opens doors has been taken out of its home: that is done
 //! outside, again and again until it succeeds, and its own phase keeps everything else away meanwhile.
 
-use crate::compute::instance::{InstancePhase, OperationResult, TRANSFER_RETRY, Trigger};
+use crate::compute::instance::{Given, InstancePhase, OperationResult, TRANSFER_RETRY, Trigger};
 use crate::compute::job::Verdict;
 use crate::compute::verb::InstanceVerb;
 use crate::compute::{InstanceId, Resources};
@@ -58,12 +58,13 @@ impl World {
             instance.owner_name = to_name.clone();
             instance.has_quota = false;
             instance.notices.clear();
-            // What it runs at its start somebody else has set.
+            // What it runs at its start somebody else has set: scripts, and the start files in its home and its environment.
             if !instance.scripts.is_empty() {
                 instance.scripts_by.get_or_insert_with(|| from.clone());
-                instance.scripts_revision += 1;
-                instance.scripts_accepted = false;
             }
+            instance.scripts_revision += 1;
+            instance.scripts_accepted = false;
+            instance.given = Some(Given { from: from.clone(), from_name: from_name.clone() });
             instance.generation += 1;
             instance.phase = InstancePhase::Transferring { from: from.clone(), until };
         });
