@@ -308,10 +308,12 @@ async fn many_files_come_in_pages_and_can_be_filtered_and_sorted() {
 async fn a_script_is_run_as_a_job_from_its_page() {
     let server = Server::set_up().await;
     let mut browser = server.owner().await;
-    upload(&mut browser, "Users/ines", &[("train.py", b"print(1)")], false).await;
+    upload(&mut browser, "Users/ines", &[("train.py", b"print(1)"), ("a.ipynb", b"{}")], false).await;
     let form = browser.get("/w/perception/jobs/new?file=Users%2Fines%2Ftrain.py").await;
     form.shows("Users/ines/train.py").shows("value=\"Users/ines/results\"").shows("Keep outputs in");
     browser.get("/w/perception/jobs/new?file=Users%2Fines%2Fa.ipynb").await.shows("jupyter nbconvert");
+    let gone = browser.get("/w/perception/jobs/new?file=Users%2Fines%2Fgone.py").await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND, "a file that is not there");
     assert_eq!(browser.get("/w/perception/jobs/new?file=a.txt").await.status, StatusCode::NOT_FOUND);
     assert_eq!(browser.get("/w/perception/jobs/new?file=..%2Fx.py").await.status, StatusCode::UNPROCESSABLE_ENTITY);
 }
