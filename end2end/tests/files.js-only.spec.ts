@@ -49,11 +49,19 @@ test('code has its colours while it is typed', async ({ signedInAs, visit }) => 
   await expect(shown.locator('.k')).toHaveText(['def', 'return']);
   await expect(shown.locator('.s')).toHaveText('"a"');
   // Both show the same text at the same place.
-  await text.fill(Array.from({ length: 200 }, (_, line) => `line_${line} = ${'1 + '.repeat(80)}${line}`).join('\n'));
-  await text.evaluate((field) => field.scrollTo(300, 2_000));
-  await expect.poll(() => shown.evaluate((copy) => [copy.scrollLeft, copy.scrollTop])).toEqual([300, 2_000]);
-  const heights = await Promise.all([text, shown].map((one) => one.evaluate((element) => [element.scrollHeight, element.scrollWidth])));
-  expect(heights[0]).toEqual(heights[1]);
+  await text.fill(Array.from({ length: 100 }, (_, line) => `line_${line} = ${'1 + '.repeat(80)}${line}`).join('\n'));
+  await text.evaluate((field) => field.scrollTo(300, 1_000));
+  await expect.poll(() => shown.evaluate((copy) => [copy.scrollLeft, copy.scrollTop])).toEqual([300, 1_000]);
+  const [own, copy] = await Promise.all([text, shown].map((one) => one.evaluate(({ scrollHeight, scrollWidth }) => ({ scrollHeight, scrollWidth }))));
+  expect(copy?.scrollHeight).toBe(own?.scrollHeight);
+  // A field leaves no room behind its longest line.
+  expect(copy?.scrollWidth).toBeGreaterThanOrEqual(own?.scrollWidth ?? Infinity);
+  // What is very long stays plain, and can be read.
+  await text.fill('word '.repeat(20_000));
+  await expect(page.locator('.coded')).not.toHaveAttribute('data-coloured');
+  await expect(shown).toHaveText('');
+  await text.fill('def fit(x): ...');
+  await expect(shown.locator('.k')).toHaveText(['def']);
   // Another name, another language.
   await page.getByLabel('Name').fill('notes.txt');
   await expect(shown.locator('span')).toHaveCount(0);
