@@ -402,7 +402,7 @@ fn upload(slug: &str, page: &FolderPage) -> AnyView {
                     <input class="input" id="f-upload" name="upload" type="file" multiple=true/>
                     <p class="help needs-script">"Or drop them here."</p>
                 </div>
-                <details>
+                <details class="more">
                     <summary>"A whole folder"</summary>
                     <div class="field">
                         <label for="f-upload-folder">"Folder"</label>
