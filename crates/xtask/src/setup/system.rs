@@ -68,11 +68,7 @@ pub const CHROMIUM: Need = Need {
 pub const CODE_SERVER: [Need; 7] = [
     Need { what: "a compiler of C++, for VS Code", package: "g++", is_there: || process::find("g++").is_some() },
     Need { what: "make, for VS Code", package: "make", is_there: || process::find("make").is_some() },
-    Need {
-        what: "pkg-config, for VS Code",
-        package: "pkg-config",
-        is_there: || process::find("pkg-config").is_some(),
-    },
+    Need { what: "pkg-config, for VS Code", package: "pkg-config", is_there: || process::find("pkg-config").is_some() },
     Need {
         what: "headers of Kerberos, for VS Code",
         package: "libkrb5-dev",
