@@ -1,33 +1,61 @@
 //! The portal as one document: its head, and which page answers which address.
 
+use atelier_domain::account::Theme;
 use leptos::prelude::*;
 use leptos_meta::{MetaTags, provide_meta_context};
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
-use crate::pages::ConfirmJobsPage;
-use crate::pages::EnvironmentPage;
-use crate::pages::{
-    ActivityPage, CancelJobsPage, ComputePage, ComputeStart, ConfirmPeoplePage, HomePage, JobPage, JobsPage,
-    NewJobPage, NewPasswordPage, NewPersonPage, PeoplePage, PersonPage, ProfilePage, RolesPage, SearchPage, SetUpPage,
-    SignInPage, UnknownPage,
-};
-use crate::pages::{BudgetsPage, CostPage, QuotaPage, SharesPage};
-use crate::pages::{
-    ClusterPage, DeleteClusterPage, EnginesPage, NewClusterPage, PreviewPage, RemoveSizePage, RemoveUnknownPage,
-    SizePage, SizesPage,
-};
-use crate::pages::{
-    CompareEnvironmentsPage, DeleteEnvironmentPage, EnvironmentsPage, NamedEnvironmentPage, NewEnvironmentPage,
-};
-use crate::pages::{ConfirmInstancesPage, InstancePage, OpenAppPage, TransferPage};
-use crate::pages::{
-    DeleteFilesPage, EditFilePage, EmptyTrashPage, FilePage, FilesPage, FilesUsagePage, MoveFilePage, NewFilePage,
-    TrashPage,
-};
-use crate::pages::{InstanceSchedulesPage, NewInstancePage, SchedulesPage, SettingsPage};
+use crate::account::pages::profile::ProfilePage;
+use crate::account::pages::sign_in::{NewPasswordPage, SetUpPage, SignInPage};
+use crate::clusters::pages::delete::DeleteClusterPage;
+use crate::clusters::pages::detail::ClusterPage;
+use crate::clusters::pages::new::NewClusterPage;
+use crate::clusters::pages::preview::PreviewPage;
+use crate::compute::page::{ComputePage, ComputeStart};
+use crate::cost::pages::budgets::BudgetsPage;
+use crate::cost::pages::cost::CostPage;
+use crate::engines::pages::page::EnginesPage;
+use crate::engines::pages::remove_unknown::RemoveUnknownPage;
+use crate::environments::pages::base::EnvironmentPage;
+use crate::environments::pages::compare::CompareEnvironmentsPage;
+use crate::environments::pages::delete::DeleteEnvironmentPage;
+use crate::environments::pages::detail::NamedEnvironmentPage;
+use crate::environments::pages::form::NewEnvironmentPage;
+use crate::environments::pages::list::EnvironmentsPage;
+use crate::files::pages::ask::{DeleteFilesPage, EmptyTrashPage, MoveFilePage};
+use crate::files::pages::edit::{EditFilePage, NewFilePage};
+use crate::files::pages::list::FilesPage;
+use crate::files::pages::trash::TrashPage;
+use crate::files::pages::usage::FilesUsagePage;
+use crate::files::pages::view::FilePage;
+use crate::help::UnknownPage;
+use crate::history::page::ActivityPage;
+use crate::home::HomePage;
+use crate::instances::pages::detail::confirm::ConfirmInstancesPage;
+use crate::instances::pages::detail::page::InstancePage;
+use crate::instances::pages::detail::transfer::TransferPage;
+use crate::instances::pages::open_app::OpenAppPage;
+use crate::instances::wizard::page::NewInstancePage;
+use crate::jobs::pages::cancel::CancelJobsPage;
+use crate::jobs::pages::confirm::ConfirmJobsPage;
+use crate::jobs::pages::detail::JobPage;
+use crate::jobs::pages::list::JobsPage;
+use crate::jobs::pages::new::NewJobPage;
+use crate::people::pages::confirm::ConfirmPeoplePage;
+use crate::people::pages::list::PeoplePage;
+use crate::people::pages::new::NewPersonPage;
+use crate::people::pages::person::PersonPage;
+use crate::people::pages::roles::RolesPage;
+use crate::quota::pages::fair_shares::SharesPage;
+use crate::quota::pages::quota::QuotaPage;
+use crate::schedules::pages::instance::InstanceSchedulesPage;
+use crate::schedules::pages::week::SchedulesPage;
+use crate::search::SearchPage;
 use crate::server::{assets, page};
-use atelier_domain::account::Theme;
+use crate::settings::SettingsPage;
+use crate::sizes::pages::form::{RemoveSizePage, SizePage};
+use crate::sizes::pages::list::SizesPage;
 
 /// The document around every page.
 ///

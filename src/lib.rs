@@ -5,11 +5,21 @@
 //! plain HTML made on the server and complete without script; islands make it live and quick. So pages and components
 //! exist on the server alone, which keeps the browser's half small.
 
-pub mod ansi;
-pub mod api;
+pub mod account;
+pub mod clusters;
+pub mod cost;
+pub mod done;
+pub mod engines;
+pub mod environments;
 pub mod error;
+pub mod files;
+pub mod instances;
 pub mod islands;
-pub mod paths;
+pub mod jobs;
+pub mod people;
+pub mod quota;
+pub mod schedules;
+pub mod sizes;
 
 #[cfg(feature = "ssr")]
 pub mod app;
@@ -18,13 +28,31 @@ pub mod cli;
 #[cfg(feature = "ssr")]
 pub mod components;
 #[cfg(feature = "ssr")]
+pub mod compute;
+#[cfg(feature = "ssr")]
 pub mod form;
 #[cfg(feature = "ssr")]
-pub mod pages;
+pub mod form_checks;
+#[cfg(feature = "ssr")]
+pub mod frame;
+#[cfg(feature = "ssr")]
+pub mod help;
+#[cfg(feature = "ssr")]
+pub mod history;
+#[cfg(feature = "ssr")]
+pub mod home;
+#[cfg(feature = "ssr")]
+pub mod quotes;
+#[cfg(feature = "ssr")]
+pub mod rest;
+#[cfg(feature = "ssr")]
+pub mod router;
+#[cfg(feature = "ssr")]
+pub mod search;
 #[cfg(feature = "ssr")]
 pub mod server;
 #[cfg(feature = "ssr")]
-pub mod studio;
+pub mod settings;
 #[cfg(feature = "ssr")]
 pub mod viewer;
 

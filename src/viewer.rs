@@ -32,9 +32,9 @@ pub struct Viewer {
     /// How many of them are new.
     pub unread: u32,
     /// Stops of the person's own instances that were announced, the next first.
-    pub warnings: Vec<crate::api::compute::schedules::Warning>,
+    pub warnings: Vec<atelier_studio::schedules::warnings::Warning>,
     /// Budgets that concern the person and of which much is spent.
-    pub budgets: Vec<crate::api::compute::schedules::BudgetNote>,
+    pub budgets: Vec<atelier_studio::schedules::warnings::BudgetNote>,
     /// The time for which the page is made.
     pub now: Timestamp,
 }

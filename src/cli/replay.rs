@@ -5,9 +5,9 @@ use atelier_domain::compute::JobId;
 use atelier_domain::text::counted;
 use atelier_domain::world::{Decision, Input, World};
 use atelier_engine::store::{Missing, Moment, ReplayError, Which};
+use atelier_studio::clock;
 use clap::{Arg, ArgGroup, ArgMatches, Command};
 
-use crate::components::clock;
 use crate::server::config::Config;
 use crate::server::serve::open_store;
 

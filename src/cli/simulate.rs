@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use atelier_simulate::{Progress, Scenario, simulate};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use super::fail;
+use crate::cli::fail;
 
 /// `atelier simulate …`.
 pub fn command() -> Command {

@@ -7,10 +7,10 @@ use atelier_domain::token::{Lifetime, TokenName};
 use atelier_domain::{Timestamp, TokenId};
 use atelier_engine::clock;
 use atelier_engine::store::{Author, Missing, Person, Store};
+use atelier_studio::secret;
 use clap::{Arg, ArgMatches, Command};
 
 use crate::server::config::Config;
-use crate::server::rest::secret;
 use crate::server::serve::open_store;
 
 /// `atelier token …`.

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Tone;
+use crate::components::why::Tone;
 
 /// A notice above everything else of a page, in one line.
 #[component]

@@ -1,9 +1,8 @@
 //! Bars over days, one part on top of the other: what each day cost. SVG draws the shapes, HTML the words; colour comes from
 //! classes alone.
 
+use atelier_studio::money;
 use leptos::prelude::*;
-
-use super::money;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 220.0;
@@ -132,9 +131,10 @@ fn spread(words: Vec<String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::components::testing::html;
-    use proptest::prelude::*;
 
     #[test]
     fn parts_stand_on_each_other() {

@@ -5,7 +5,7 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use crate::components::icon::Icon;
 
 /// One button of the bar.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use crate::components::icon::Icon;
 
 /// How loud a button is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

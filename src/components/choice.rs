@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use crate::components::icon::Icon;
 
 /// How many of the choices may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use crate::components::icon::Icon;
 
 /// A command with a button that copies it. The button needs script and is hidden without it.
 #[component]

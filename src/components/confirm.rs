@@ -3,7 +3,10 @@
 use atelier_domain::text::MAX_WHY;
 use leptos::prelude::*;
 
-use super::{Field, Look, PostForm, SubmitButton, Tone};
+use crate::components::Field;
+use crate::components::button::{Look, SubmitButton};
+use crate::components::post_form::PostForm;
+use crate::components::why::Tone;
 use crate::form::FormState;
 
 /// What will happen to one of the things in question.

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use crate::components::icon::Icon;
 
 /// Everything around the control itself.
 struct Frame {
@@ -232,7 +232,7 @@ pub fn TextField(
 /// Text for the inside of a `<textarea>`. The view macro escapes everything but that (tachys 0.2 counts it among the
 /// elements whose content is raw), and HTML drops a line break at its start.
 fn inside_textarea(text: &str) -> String {
-    let escaped = super::escape::text(text);
+    let escaped = atelier_studio::html::text(text);
     if escaped.starts_with('\n') { format!("\n{escaped}") } else { escaped }
 }
 

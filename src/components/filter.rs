@@ -2,7 +2,8 @@
 
 use leptos::prelude::*;
 
-use super::{Icon, Query};
+use crate::components::Query;
+use crate::components::icon::Icon;
 
 /// A filter that one click sets.
 #[derive(Clone, Debug)]
@@ -64,7 +65,8 @@ pub fn FilterBar(
         .map(|filter| {
             let current = (query.get(filter.key) == filter.value).then_some("true");
             let url = query.clone().from_the_start().with(filter.key, &filter.value).url();
-            let count = filter.count.map(|count| view! { <span class="n">{grouped(count)}</span> });
+            let count =
+                filter.count.map(|count| view! { <span class="n">{atelier_domain::text::grouped(count)}</span> });
             view! { <a href=url aria-current=current>{filter.label}{count}</a> }
         })
         .collect();
@@ -87,30 +89,10 @@ pub fn FilterBar(
     .into_any()
 }
 
-/// A number with its thousands set apart: `1,003`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::components::testing::html;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (number, said) in [(0, "0"), (999, "999"), (1_003, "1,003"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), said);
-        }
-    }
 
     #[test]
     fn the_form_keeps_the_rest_of_the_query_and_starts_at_the_first_page() {

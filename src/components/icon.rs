@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use atelier_studio::html as escape;
 use leptos::prelude::*;
 use leptos::tachys::html::InertElement;
-
-use super::escape;
 
 /// The address of the sprite, with the hash of its content in the name.
 pub fn sprite() -> &'static str {

@@ -1,10 +1,10 @@
 //! The navigation: one table for the column at the left, the bar on phones and the search.
 
 use atelier_domain::access::{Action, Rights};
+use atelier_domain::paths;
 use leptos::prelude::*;
 
-use super::{Icon, Mark};
-use crate::paths;
+use crate::components::icon::{Icon, Mark};
 use crate::viewer::Viewer;
 
 /// The part of the portal that a page belongs to.
@@ -275,8 +275,9 @@ pub fn TabBar(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use atelier_domain::access::Role;
+
+    use super::*;
 
     #[test]
     fn every_role_sees_every_entry_that_it_may_read() {

@@ -3,7 +3,8 @@
 use atelier_domain::compute::node::NodeState;
 use leptos::prelude::*;
 
-use super::{Glyph, StateWord};
+use crate::components::icon::Glyph;
+use crate::components::state::StateWord;
 
 /// More squares than this are small and without their number.
 const WIDE: usize = 16;

@@ -57,7 +57,7 @@ pub fn Page(
     let sub = (!sub.is_empty()).then(|| view! { <p class="sub">{sub}</p> });
     let actions = actions.map(|actions| view! { <div class="actions">{actions}</div> });
     view! {
-        <Title text=super::escape::text(&title)/>
+        <Title text=atelier_studio::html::text(&title)/>
         <div class="page">
             {crumbs}
             <header class="page-head">

@@ -1,10 +1,10 @@
 //! A form that posts to a server function and works without script.
 
+use atelier_domain::paths;
 use leptos::prelude::*;
 
-use super::{Tone, Why};
+use crate::components::why::{Tone, Why};
 use crate::form::FormState;
-use crate::paths;
 
 /// A form for one server function. If the last try was refused as a whole, the reason stands above the fields; problems of
 /// single fields stand beside them.

@@ -1,9 +1,8 @@
 //! Addresses made out of the current one: the URL holds the state of a list, and every link changes one part of it.
 
+use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 use url::form_urlencoded;
-
-use leptos::prelude::*;
 
 /// A path and its query, in order, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,8 +87,9 @@ impl Query {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn one_key_changes_and_the_others_stay() {

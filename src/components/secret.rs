@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::CodeBlock;
+use crate::components::code::CodeBlock;
 use crate::form::OneTimeSecret;
 
 /// A secret with a button that copies it, and the sentence that it will not be shown again.

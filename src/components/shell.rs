@@ -3,9 +3,10 @@
 use atelier_domain::history::Topic;
 use leptos::prelude::*;
 
-use super::nav::{Nav, TabBar};
-use super::topbar::TopBar;
-use super::{NavItem, SecretOnce, Toast};
+use crate::components::nav::{Nav, NavItem, TabBar};
+use crate::components::secret::SecretOnce;
+use crate::components::toast::Toast;
+use crate::components::topbar::TopBar;
 use crate::form::Flash;
 use crate::islands::Enhance;
 use crate::viewer::Viewer;
@@ -30,7 +31,7 @@ pub fn Shell(
     let folded = viewer.nav_collapsed.then_some("collapsed");
     // Every page tells its viewer that an instance of theirs is going to stop.
     let topics = topics.into_iter().chain([Topic::Warnings]).collect::<Vec<_>>();
-    let warnings = super::warning::corner(&viewer);
+    let warnings = crate::components::warning::corner(&viewer);
     view! {
         <a class="skip" href="#main">"Skip to content"</a>
         <div class="shell" data-nav=folded>

@@ -3,8 +3,9 @@
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::shell::Overlay;
-use super::{Mark, SecretOnce};
+use crate::components::icon::Mark;
+use crate::components::secret::SecretOnce;
+use crate::components::shell::Overlay;
 use crate::form::Flash;
 
 /// The drawing beside the form: machines, some of them awake. Colours come from `style/pages/sign.css`.
@@ -33,7 +34,7 @@ pub fn BareShell(
     let sub = (!sub.is_empty()).then(|| view! { <p class="muted">{sub}</p> });
     let note = (!note.is_empty()).then(|| view! { <p class="faint xs">{note}</p> });
     view! {
-        <Title text=super::escape::text(&title)/>
+        <Title text=atelier_studio::html::text(&title)/>
         <div class="login">
             <main class="panel" id="main">
                 <p class="brand"><Mark/>"Atelier"</p>

@@ -1,45 +1,10 @@
 //! A choice of size: many lines with numbers, one of which is taken.
 
-use atelier_domain::compute::Resources;
 use atelier_domain::compute::resources::{Cores, Memory};
-use atelier_domain::compute::size::Price;
+use atelier_studio::sizes::row::{QuotaLeft, SizeRow};
 use leptos::prelude::*;
 
-use super::Icon;
-
-/// A size as pages show it.
-#[derive(Clone, Debug)]
-pub struct SizeRow {
-    /// Its name.
-    pub name: String,
-    /// The family whose quota it uses.
-    pub family: String,
-    /// Where its nodes are made.
-    pub site: String,
-    /// What a node has.
-    pub shape: Resources,
-    /// What an hour costs.
-    pub price: Price,
-    /// The same in words: `€0.40`.
-    pub price_said: String,
-    /// What the workspace may still hold; none where there is no limit.
-    pub quota: Option<QuotaLeft>,
-    /// What the caller may still hold, where it is less; none where there is no limit.
-    pub own_quota: Option<QuotaLeft>,
-    /// How many such nodes fit on its site right now.
-    pub fitting: u64,
-}
-
-/// How much of a limit is used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuotaLeft {
-    /// So much.
-    pub used: u64,
-    /// Of so much.
-    pub limit: u64,
-    /// In words: `12 of 48 cores`.
-    pub said: String,
-}
+use crate::components::icon::Icon;
 
 /// The table of sizes with a radio button each.
 #[component]
@@ -162,6 +127,9 @@ fn quota(size: &SizeRow, for_oneself: bool) -> AnyView {
 
 #[cfg(test)]
 mod tests {
+    use atelier_domain::compute::Resources;
+    use atelier_domain::compute::size::Price;
+
     use super::*;
     use crate::components::testing::html;
 

@@ -2,7 +2,8 @@
 
 use leptos::prelude::*;
 
-use super::{Icon, Query};
+use crate::components::Query;
+use crate::components::icon::Icon;
 
 /// How a list is sorted now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use atelier_domain::compute::node::NodeState;
 use atelier_domain::compute::verb::ClusterState;
 use leptos::prelude::*;
 
-use super::Glyph;
+use crate::components::icon::Glyph;
 
 /// Every state that the portal shows, in one table with its word, shape and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

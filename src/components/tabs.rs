@@ -27,7 +27,8 @@ pub fn Tabs(
     let tabs: Vec<_> = tabs
         .into_iter()
         .map(|tab| {
-            let count = tab.count.map(|count| view! { <span class="count">{super::filter::grouped(count)}</span> });
+            let count =
+                tab.count.map(|count| view! { <span class="count">{atelier_domain::text::grouped(count)}</span> });
             let current = tab.is_current.then_some("page");
             view! { <a href=tab.href aria-current=current>{tab.label}{count}</a> }
         })

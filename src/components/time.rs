@@ -1,9 +1,8 @@
 //! An instant on a page.
 
 use atelier_domain::Timestamp;
+use atelier_studio::clock;
 use leptos::prelude::*;
-
-use super::clock;
 
 /// An instant as people say it, with the exact time and zone on hover and in RFC 3339 for machines.
 #[component]

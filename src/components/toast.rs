@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Glyph;
+use crate::components::icon::Glyph;
 
 /// The result of the last click, in a corner. Leaves with the next page; the cross is a link to the same page, which has
 /// no toast any more, and script takes it away in place.
@@ -16,7 +16,7 @@ pub fn Toast(
         <div class="toast" data-state="succeeded">
             <Glyph name="succeeded"/>
             <p>{text}</p>
-            <a class="btn ghost icon sm" href="" aria-label="Dismiss" data-dismiss=""><super::Icon name="x"/></a>
+            <a class="btn ghost icon sm" href="" aria-label="Dismiss" data-dismiss=""><crate::components::icon::Icon name="x"/></a>
         </div>
     }
     .into_any()

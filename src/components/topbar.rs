@@ -2,11 +2,13 @@
 
 use atelier_domain::account::Theme;
 use atelier_domain::history::Topic;
+use atelier_domain::paths;
 use leptos::prelude::*;
 
-use super::{Avatar, Icon, Mark, Time, sprite};
+use crate::components::avatar::Avatar;
+use crate::components::icon::{Icon, Mark, sprite};
+use crate::components::time::Time;
 use crate::islands::Live;
-use crate::paths;
 use crate::viewer::{Notice, Viewer, WorkspaceView};
 
 /// The bar at the top, with its menus.
@@ -89,7 +91,7 @@ fn BellMenu(
     /// Who looks.
     viewer: Viewer,
 ) -> AnyView {
-    let warnings = super::warning::in_bell(&viewer);
+    let warnings = crate::components::warning::in_bell(&viewer);
     let has_warnings = !viewer.warnings.is_empty() || !viewer.budgets.is_empty();
     let (now, zone) = (viewer.now, viewer.time_zone);
     let list = if viewer.notices.is_empty() && has_warnings {

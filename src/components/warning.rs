@@ -1,13 +1,17 @@
 //! The warning before a stop: in the corner of every page, on the instance's own, and in the bell. With what one can do about it.
 
 use atelier_domain::compute::InstanceId;
+use atelier_domain::paths;
 use atelier_domain::time::Span;
 use atelier_engine::run::CommandId;
+use atelier_studio::clock;
+use atelier_studio::schedules::warnings::Warning;
 use leptos::prelude::*;
 
-use super::{Glyph, Icon, Look, PostForm, SubmitButton, Tone, Why, clock};
-use crate::api::compute::schedules::Warning;
-use crate::paths;
+use crate::components::button::{Look, SubmitButton};
+use crate::components::icon::{Glyph, Icon};
+use crate::components::post_form::PostForm;
+use crate::components::why::{Tone, Why};
 use crate::viewer::Viewer;
 
 /// What comes, in a sentence: `mara-fusion stops at 18:00 by schedule, in 14 min.`

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{Glyph, Icon};
+use crate::components::icon::{Glyph, Icon};
 
 /// How a reason is meant; chooses colour and shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -113,5 +113,5 @@ pub async fn parse_page(answer: &Response) -> Result<Document, JsValue> {
 /// Whether an answer is the sign-in page instead of what was asked for.
 pub fn is_signed_out(answer: &Response) -> bool {
     let path = web_sys::Url::new(&answer.url()).map(|url| url.pathname()).unwrap_or_default();
-    answer.status() == 401 || (answer.redirected() && path == crate::paths::SIGN_IN)
+    answer.status() == 401 || (answer.redirected() && path == atelier_domain::paths::SIGN_IN)
 }

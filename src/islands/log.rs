@@ -16,13 +16,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use atelier_domain::ansi::{Painter, cut};
 use leptos::prelude::document;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, Event, EventSource, MessageEvent, VisibilityState};
 
-use super::dom::{find, listen};
-use crate::ansi::{Painter, cut};
+use crate::islands::dom::{find, listen};
 
 /// How many lines are kept in the page.
 const MOST_LINES: u32 = 2_000;

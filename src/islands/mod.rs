@@ -38,5 +38,5 @@ mod log;
 #[cfg(feature = "hydrate")]
 mod press;
 
-pub use enhance::Enhance;
-pub use live::Live;
+pub use crate::islands::enhance::Enhance;
+pub use crate::islands::live::Live;

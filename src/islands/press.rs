@@ -8,7 +8,7 @@ use std::cell::Cell;
 use leptos::prelude::window;
 use web_sys::Event;
 
-use super::dom::{listen, listen_first, sleep};
+use crate::islands::dom::{listen, listen_first, sleep};
 
 /// Between two looks: shorter than a press, longer than the click that follows a release.
 const LOOK_MILLIS: i32 = 30;

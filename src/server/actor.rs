@@ -1,37 +1,12 @@
 //! Who makes a request: read from the session and the store each time, so that a change of rights counts at once.
 
-use atelier_domain::SessionKey;
-use atelier_domain::history::Actor as HistoryActor;
-use atelier_engine::clock;
-use atelier_engine::store::{self, Person, Workspace};
+use atelier_engine::{clock, store};
+use atelier_studio::caller::Actor;
+use atelier_studio::presence::is_alive;
 use tower_sessions::Session;
 
-use super::session_store::{is_alive, key_of, keys};
-use super::state::AppState;
-
-/// Somebody who is signed in.
-#[derive(Clone, Debug)]
-pub struct Actor {
-    /// The person, with roles as they are now.
-    pub person: Person,
-    /// The workspace that the session is for.
-    pub workspace: Workspace,
-    /// The session.
-    pub session: SessionKey,
-    /// From where, if not from the person's own hands: `instance desk`, `job-12`.
-    pub origin: Option<String>,
-}
-
-impl Actor {
-    /// The person as the history names them.
-    pub fn as_author(&self) -> HistoryActor {
-        let name = match &self.origin {
-            Some(origin) => format!("{} (from {origin})", self.person.name),
-            None => self.person.name.clone(),
-        };
-        HistoryActor::Person { id: self.person.id.clone(), name }
-    }
-}
+use crate::server::session_store::{key_of, keys};
+use crate::server::state::AppState;
 
 /// Finds who is signed in. A session of a disabled or removed account is nobody's.
 pub async fn find(state: &AppState, session: &Session) -> Result<Option<Actor>, FindError> {

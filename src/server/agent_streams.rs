@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::upgrade::downcast;
 use tokio::net::{TcpStream, UnixStream};
 
-use super::state::AppState;
+use crate::server::state::AppState;
 
 /// How long an agent may take to give a connection; nobody waits longer for a stream.
 const GIVING: Duration = Duration::from_secs(8);

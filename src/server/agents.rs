@@ -20,8 +20,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::doorstep::Doorstep;
-use super::state::AppState;
+use crate::server::doorstep::Doorstep;
+use crate::server::state::AppState;
 
 /// Agents are many and mostly quiet: what each of them holds all the time is small. Larger frames are read in pieces.
 const READ_BUFFER: usize = 8 << 10;
@@ -116,7 +116,7 @@ pub fn listen(state: &AppState, folders: &Folders) -> Result<(), String> {
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(cannot)?;
     let router = Router::new()
         .route("/agent", get(connect))
-        .route(atelier_protocol::STREAM_PATH, get(super::agent_streams::connect))
+        .route(atelier_protocol::STREAM_PATH, get(crate::server::agent_streams::connect))
         .with_state(state.clone());
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
@@ -136,9 +136,10 @@ fn short(path: &Path) -> std::io::Result<(std::fs::File, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use atelier_protocol::MAX_HELLO;
     use tokio::io::DuplexStream;
+
+    use super::*;
 
     /// A server's end, and an agent's that sends all of these.
     fn agent(messages: Vec<String>) -> (DuplexStream, tokio::task::JoinHandle<usize>) {

@@ -5,23 +5,17 @@
 //! uses to the name on disk. A release build embeds the directory; a debug build reads it when the first file is asked
 //! for. Without the directory (a plain `cargo check` on a fresh clone) everything here still works and finds nothing.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-    sync::OnceLock,
-};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
-use axum::{
-    body::{Body, Bytes},
-    http::{
-        HeaderMap, HeaderValue, Method, StatusCode,
-        header::{
-            ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
-            VARY, X_CONTENT_TYPE_OPTIONS,
-        },
-    },
-    response::{IntoResponse, Response},
+use axum::body::{Body, Bytes};
+use axum::http::header::{
+    ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
 // Embedding follows the files that were there at the last build. Reading this variable, which xtask sets to the hash of

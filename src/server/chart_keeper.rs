@@ -9,9 +9,9 @@ use atelier_domain::history::Topic;
 use atelier_domain::time::{Span, Timestamp};
 use atelier_engine::clock;
 use atelier_engine::store::NodeCounts;
+use atelier_studio::clusters::list::count;
 
-use super::state::AppState;
-use crate::api::compute::clusters::count;
+use crate::server::state::AppState;
 
 /// The shortest time between two looks.
 const PACE: Duration = Duration::from_secs(5);

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use atelier_domain::Timestamp;
 use atelier_domain::environment::EnvironmentHash;
 use atelier_domain::time::Span;
 use atelier_engine::clock;
 use atelier_engine::fleet::{Collected, Collector};
 use atelier_engine::run::Phase;
+use atelier_studio::jobs::retention;
 
-use super::state::AppState;
+use crate::server::state::AppState;
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(3_600);
@@ -29,7 +29,7 @@ pub async fn run(state: AppState) {
             return;
         }
         collect_environments(&state).await;
-        match collector.collect(clock::now(), kept(&state)).await {
+        match collector.collect(clock::now(), retention::kept(&state)).await {
             Ok(none) if none == Collected::default() => {}
             Ok(Collected { uploads, upload_bytes, logs, folders }) => {
                 tracing::info!(uploads, upload_bytes, logs, folders, "removed what was kept long enough");
@@ -66,21 +66,4 @@ async fn collect_environments(state: &AppState) {
         Ok(gone) => tracing::info!(count = gone.len(), "removed environments that nobody used"),
         Err(error) => tracing::warn!(%error, "environments that nobody uses could not be looked for"),
     }
-}
-
-/// How long a job's log and outputs are kept after its end.
-fn kept(state: &AppState) -> Span {
-    Span::hours(24 * state.config().keep_logs_days)
-}
-
-/// After how many days the log and the outputs of a job were removed, if that time is over.
-pub fn removed_after(state: &AppState, ended: Option<Timestamp>, now: Timestamp) -> Option<u32> {
-    let is_over = ended.is_some_and(|ended| ended.0.saturating_add(kept(state).as_millis()) <= now.0);
-    is_over.then(|| state.config().keep_logs_days)
-}
-
-/// That, in words.
-pub fn sentence(days: u32) -> String {
-    let days = atelier_domain::text::counted(days.into(), "day", "days");
-    format!("What a job printed and left behind is kept for {days} after its end; that is over, and it was removed.")
 }

@@ -3,8 +3,6 @@
 //! A flag beats the environment, the environment beats the file, the file beats the default. `atelier config` prints what
 //! came out and from where. A wrong value is refused in one line that names the key, the value and the source.
 
-use atelier_engine::drivers::local::{Isolation, Settings as LocalSettings};
-use atelier_engine::environments::Settings as EnvironmentSettings;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
@@ -13,9 +11,12 @@ use std::path::{Path, PathBuf};
 
 use atelier_domain::session;
 use atelier_domain::time::Span;
+use atelier_engine::drivers::local::{Isolation, Settings as LocalSettings};
+use atelier_engine::environments::Settings as EnvironmentSettings;
+use atelier_studio::studio::Settings;
 use secrecy::SecretString;
 
-use super::apps::PortRange;
+use crate::server::apps::PortRange;
 
 /// One setting.
 #[derive(Debug)]
@@ -443,7 +444,7 @@ impl Config {
                     isolation,
                     alone_seconds: u64::from(hours) * 3_600,
                     program: None,
-                    carried: super::carried::CARRIED,
+                    carried: crate::server::carried::CARRIED,
                     // Said by who makes the driver.
                     environments: None,
                 };
@@ -468,6 +469,22 @@ impl Config {
     /// Whether browsers reach us by TLS: our own, or a proxy's.
     pub fn is_secure(&self) -> bool {
         self.tls.is_some() || self.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
+    }
+
+    /// What the studio needs to know of it.
+    pub fn studio_settings(&self) -> Settings {
+        Settings {
+            currency: self.currency.clone(),
+            sessions: self.sessions,
+            upload_limit: self.upload_limit,
+            keep_logs_days: self.keep_logs_days,
+            keep_environments_days: self.keep_environments_days,
+            address: self.address(),
+            apps_domain: self.apps_domain.clone(),
+            apps_ports: self.apps_ports.map(|range| range.to_string()),
+            apps_trouble: self.apps_trouble(),
+            apps_caution: self.apps_caution(),
+        }
     }
 
     /// Why applications cannot be reached at addresses of their own, if so: other machines do not resolve names below

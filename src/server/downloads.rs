@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io::Read as _;
 
+use atelier_studio::caller::RequestInfo;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
-use super::plain_page;
-use super::request::RequestInfo;
 use crate::error::AppError;
+use crate::server::plain_page;
 
 /// How much is read at once.
 const PIECE: usize = 128 << 10;

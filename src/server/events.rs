@@ -10,6 +10,7 @@ use std::time::Duration;
 use atelier_domain::SessionKey;
 use atelier_domain::history::Topic;
 use atelier_engine::live::{Cut, Live};
+use atelier_studio::caller::Actor;
 use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, Sse};
@@ -18,23 +19,21 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::actor::Actor;
-use super::guard::NoSuchWorkspace;
-use super::session_store;
-use super::state::AppState;
 use crate::error::AppError;
+use crate::server::guard::NoSuchWorkspace;
+use crate::server::state::AppState;
 
 /// The shortest time between two revisions for one client.
-const PACE: Duration = Duration::from_millis(500);
+pub const PACE: Duration = Duration::from_millis(500);
 
 /// How often a quiet stream shows that it lives, and checks that the session still does.
-pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// How many streams one session may hold: one for each visible tab, and some.
-pub(super) const MOST_PER_SESSION: usize = 16;
+pub const MOST_PER_SESSION: usize = 16;
 
 /// How long a browser may take to read what is sent; then it is gone, or does not want it.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the browser asks for.
 #[derive(Debug, Deserialize)]
@@ -76,7 +75,7 @@ pub async fn stream(
     ([("x-accel-buffering", "no")], response).into_response()
 }
 
-async fn feed(
+pub async fn feed(
     place: Place,
     actor: Arc<Actor>,
     topics: Vec<Topic>,
@@ -126,18 +125,18 @@ async fn feed(
 }
 
 /// Sends an event, if it is read in time.
-pub(super) async fn send(sender: &mpsc::Sender<Result<Event, Infallible>>, event: Event) -> bool {
+pub async fn send(sender: &mpsc::Sender<Result<Event, Infallible>>, event: Event) -> bool {
     matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(event))).await, Ok(Ok(())))
 }
 
 /// One of the streams that a session may hold; given back however the stream ends.
-pub(super) struct Place {
-    pub(super) state: AppState,
+pub struct Place {
+    pub state: AppState,
     session: SessionKey,
 }
 
 impl Place {
-    pub(super) fn take(state: &AppState, session: &SessionKey) -> Option<Self> {
+    pub fn take(state: &AppState, session: &SessionKey) -> Option<Self> {
         let mut open = state.streams();
         let count = open.entry(session.clone()).or_default();
         if *count >= MOST_PER_SESSION {
@@ -164,7 +163,7 @@ impl Drop for Place {
 
 /// Whether a cut ends this stream, and with which word. Messages that were missed count as a cut: the browser reconnects
 /// and is judged anew.
-pub(super) fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
+pub fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
     match cut {
         Some(Cut::Person(id)) => (id == actor.person.id).then_some("signed-out"),
         Some(Cut::PersonExcept(id, key)) => (id == actor.person.id && key != actor.session).then_some("signed-out"),
@@ -174,23 +173,28 @@ pub(super) fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
     }
 }
 
-pub(super) async fn farewell(sender: &mpsc::Sender<Result<Event, Infallible>>, word: &str) {
+pub async fn farewell(sender: &mpsc::Sender<Result<Event, Infallible>>, word: &str) {
     // Nobody listening is as good as said.
     let _ = send(sender, Event::default().event("bye").data(word)).await;
 }
 
 /// Whether the session still counts: it may have been ended by the command line or have run out.
-pub(super) async fn is_alive(state: &AppState, actor: &Actor) -> bool {
+pub async fn is_alive(state: &AppState, actor: &Actor) -> bool {
     let Ok(found) = state.store().web_session(&actor.session).await else {
         // The database does not answer; that is no reason to sign people out.
         return true;
     };
     found.is_some_and(|session| {
-        session_store::is_alive(&session.info, state.presence(), state.config().sessions, atelier_engine::clock::now())
+        atelier_studio::presence::is_alive(
+            &session.info,
+            state.presence(),
+            state.config().sessions,
+            atelier_engine::clock::now(),
+        )
     })
 }
 
-fn revision_event(revision: i64, topics: &[Topic]) -> Event {
+pub fn revision_event(revision: i64, topics: &[Topic]) -> Event {
     let names: Vec<String> = topics.iter().map(|topic| format!("\"{}\"", topic.key())).collect();
     Event::default()
         .event("revision")

@@ -5,7 +5,7 @@ use atelier_domain::password;
 use atelier_engine::store::{Author, FirstAccount};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::state::AppState;
+use crate::server::state::AppState;
 
 /// Makes the configured Owner if nobody has an account, or prints the code that the set-up page asks for.
 pub async fn prepare(state: &AppState) -> Result<(), String> {

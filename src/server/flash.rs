@@ -45,7 +45,7 @@ fn size(flash: &Flash) -> usize {
 impl Flashes {
     /// Keeps a flash for the page at `path` and gives its id.
     pub fn keep(&self, path: &str, flash: Flash, now: Timestamp) -> String {
-        let id = super::random_token();
+        let id = atelier_studio::secret::random_token();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let size = size(&flash);
         let is_full = |waiting: &HashMap<String, Waiting>| {

@@ -8,19 +8,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use atelier_domain::paths;
+use atelier_studio::caller::RequestInfo;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Redirect, Response};
 
-use super::request::{RequestInfo, cookie_name};
-use super::state::AppState;
-use super::{flash, guard, local_path, plain_page};
-use crate::api::Done;
+use crate::done::Done;
 use crate::error::AppError;
 use crate::form::{Flash, OneTimeSecret};
-use crate::paths;
+use crate::server::request::cookie_name;
+use crate::server::state::AppState;
+use crate::server::{flash, guard, local_path, plain_page};
 
 /// Forms are small; files will have a road of their own.
 pub const MAX_FORM: usize = 64 * 1024;

@@ -6,18 +6,17 @@
 use std::sync::Arc;
 
 use atelier_domain::account::AccountState;
+use atelier_domain::paths;
+use atelier_studio::caller::RequestInfo;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use tower_sessions::Session;
 
-use super::actor;
-use super::request::RequestInfo;
-use super::state::AppState;
-use super::{local_path, plain_page};
 use crate::error::AppError;
-use crate::paths;
+use crate::server::state::AppState;
+use crate::server::{actor, local_path, plain_page};
 
 /// What a signed-out person may reach. The walk-all test reads this list; it only ever shrinks or grows by a decision.
 pub const OPEN_TO_ALL: &[&str] = &[paths::SIGN_IN, "/fn/sign_in"];

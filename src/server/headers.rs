@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::state::AppState;
+use crate::server::state::AppState;
 
 /// The policy of a page whose inline scripts carry `nonce`. Nothing else inline runs, nothing comes from elsewhere.
 pub fn content_security_policy(nonce: Option<&str>) -> String {

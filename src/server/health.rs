@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use atelier_studio::caller::RequestInfo;
 use axum::extract::{ConnectInfo, Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
-use super::request::RequestInfo;
-use super::state::AppState;
+use crate::server::state::AppState;
 
 /// How long the database may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -31,8 +31,9 @@ pub fn from_referer(referer: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn only_local_paths_pass() {

@@ -10,40 +10,29 @@ pub mod agent_streams;
 pub mod agents;
 pub mod apps;
 pub mod assets;
+pub mod caller;
 mod carried;
 pub mod chart_keeper;
 pub mod collector;
 pub mod config;
 pub mod connections;
-pub mod cost_file;
 pub mod doorstep;
 pub mod downloads;
 pub mod events;
-pub mod files;
 pub mod first_owner;
 pub mod flash;
-pub mod form_checks;
 pub mod form_posts;
 pub mod guard;
 pub mod headers;
 pub mod health;
-pub mod instance_logs;
-pub mod instance_scripts;
-pub mod job_logs;
-pub mod job_outputs;
 pub mod local_path;
 pub mod log_mark;
-pub mod new_instance;
 pub mod origin;
 pub mod page;
 pub mod passwords;
 pub mod plain_page;
-pub mod presence;
-pub mod preview_chart;
-pub mod quotes;
 pub mod request;
 pub mod rest;
-pub mod router;
 pub mod serve;
 pub mod session_store;
 pub mod ssh;
@@ -51,10 +40,4 @@ pub mod state;
 pub mod telemetry;
 #[cfg(debug_assertions)]
 pub mod test_clock;
-pub mod uploads;
 pub mod user_agent;
-
-/// A random token for a cookie: 128 bits in hexadecimal.
-pub fn random_token() -> String {
-    format!("{:032x}", rand::random::<u128>())
-}

@@ -3,15 +3,15 @@
 //! Browsers say where a request comes from in `Sec-Fetch-Site` (on trustworthy origins) and in `Origin` (on every POST). One
 //! of them must be there and say "same origin"; a request with neither did not come from a form of ours.
 
+use atelier_studio::caller::RequestInfo;
 use axum::extract::{Request, State};
 use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tracing::Instrument as _;
 
-use super::plain_page;
-use super::request::RequestInfo;
-use super::state::AppState;
+use crate::server::plain_page;
+use crate::server::state::AppState;
 
 /// Refuses unsafe requests of foreign pages.
 pub async fn check(State(state): State<AppState>, request: Request, next: Next) -> Response {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use atelier_domain::access::{Action, Role, Whose};
 use atelier_domain::account::Theme;
+use atelier_studio::caller::{Actor, RequestInfo};
+use atelier_studio::schedules::warnings::Warnings;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -12,13 +14,11 @@ use axum::response::{IntoResponse as _, Response};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
 
-use super::actor::Actor;
-use super::guard::NoSuchWorkspace;
-use super::plain_page;
-use super::request::{RequestInfo, cookie, cookie_name};
-use super::state::AppState;
-use crate::api::compute::schedules::Warnings;
 use crate::form::Flash;
+use crate::server::guard::NoSuchWorkspace;
+use crate::server::plain_page;
+use crate::server::request::{cookie, cookie_name};
+use crate::server::state::AppState;
 use crate::viewer::{Notice, Viewer, WorkspaceView};
 
 /// The cookie that remembers the theme of somebody signed out.
@@ -68,7 +68,7 @@ pub fn set_status(status: u16) {
 
 /// Sends the browser elsewhere on this site.
 pub fn redirect(path: &str) {
-    if let Some(path) = super::local_path::parse(path) {
+    if let Some(path) = crate::server::local_path::parse(path) {
         leptos_axum::redirect(&path);
     }
 }
@@ -100,13 +100,13 @@ fn extension<T: Clone + Send + Sync + 'static>() -> Option<T> {
 /// Prepares what pages ask for: the viewer and the flash. Server functions and streams pass by.
 pub async fn prepare(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let is_page = matches!(*request.method(), Method::GET | Method::HEAD)
-        && !crate::paths::is_function(request.uri().path())
+        && !atelier_domain::paths::is_function(request.uri().path())
         && !request.uri().path().ends_with("/events");
     if !is_page {
         return next.run(request).await;
     }
     let is_secure = state.config().is_secure();
-    let flash_cookie = cookie_name(super::flash::COOKIE, is_secure);
+    let flash_cookie = cookie_name(crate::server::flash::COOKIE, is_secure);
     if let Some(actor) = request.extensions().get::<Arc<Actor>>().cloned() {
         let nav_collapsed =
             cookie(request.headers(), &cookie_name(NAV_COOKIE, is_secure)).as_deref() == Some("collapsed");
@@ -168,7 +168,7 @@ async fn make_viewer(state: &AppState, actor: &Actor, nav_collapsed: bool) -> at
     let unread = notices.iter().filter(|notice| notice.is_new).count();
     let warnings = if rights.may_at_all(Action::InstanceOperate) || rights.may_at_all(Action::CostRead) {
         let sees_all = rights.check(Action::CostRead, Whose::Others).is_ok();
-        crate::api::compute::schedules::warnings_of(state, &actor.workspace.id, &person.id, sees_all).await
+        atelier_studio::schedules::warnings::warnings_of(state, &actor.workspace.id, &person.id, sees_all).await
     } else {
         Warnings::default()
     };

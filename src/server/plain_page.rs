@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 
 /// A page with a heading, a sentence and the request's id.
 pub fn page(status: StatusCode, heading: &str, text: &str, request: &str) -> Response {
-    let style = super::assets::url("/pkg/atelier.css");
+    let style = crate::server::assets::url("/pkg/atelier.css");
     let (heading, text, request) = (escape(heading), escape(text), escape(request));
     let html = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \

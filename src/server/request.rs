@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use atelier_studio::caller::RequestInfo;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -10,18 +11,7 @@ use axum::response::Response;
 use futures::FutureExt as _;
 use tracing::Instrument as _;
 
-use super::state::AppState;
-
-/// What is known of every request.
-#[derive(Clone, Debug)]
-pub struct RequestInfo {
-    /// The id that error pages show and the log holds.
-    pub id: String,
-    /// Where it comes from: the peer, or what a trusted proxy says.
-    pub address: IpAddr,
-    /// Whether a header says that a proxy passed it on.
-    pub is_forwarded: bool,
-}
+use crate::server::state::AppState;
 
 /// The header that carries the id back.
 pub static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -61,14 +51,14 @@ pub async fn survive_panics(request: Request, next: Next) -> Response {
     match std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().await {
         // The session layer answers with nothing when it cannot save.
         Ok(response) if response.status().as_u16() == 500 && !response.headers().contains_key(header::CONTENT_TYPE) => {
-            super::plain_page::broken(&id)
+            crate::server::plain_page::broken(&id)
         }
         Ok(response) => response,
         Err(panic) => {
             let text =
                 panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
             tracing::error!(panic = text.unwrap_or("without a message"), "a request panicked");
-            super::plain_page::broken(&id)
+            crate::server::plain_page::broken(&id)
         }
     }
 }

@@ -17,12 +17,14 @@ use axum_server::tls_rustls::RustlsConfig;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use secrecy::ExposeSecret as _;
 
-use super::apps::{AppPort, PortRange};
-use super::config::Config;
-use super::connections::Limited;
-use super::passwords::Passwords;
-use super::state::AppState;
-use super::{agents, first_owner, router, ssh, uploads};
+use crate::jobs::http::submit as uploads;
+use crate::router;
+use crate::server::apps::{AppPort, PortRange};
+use crate::server::config::Config;
+use crate::server::connections::Limited;
+use crate::server::passwords::Passwords;
+use crate::server::state::AppState;
+use crate::server::{agents, first_owner, ssh};
 
 /// How long running requests may take to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
@@ -88,17 +90,17 @@ pub async fn run(config: Config) -> Result<(), String> {
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
     let chores = tokio::spawn(chores(state.clone()));
-    tokio::spawn(super::chart_keeper::keep(state.clone()));
+    tokio::spawn(crate::server::chart_keeper::keep(state.clone()));
     let seen_at = if has_view { std::path::PathBuf::from("/shared") } else { fleet.folders().shared() };
     state.files().see_at(seen_at);
     // Before any sandbox is there: its names are ours from the beginning.
     if let Err(error) = state.files().area(&fleet) {
         tracing::error!(%error, "the files of the workspace cannot be opened");
     }
-    tokio::spawn(crate::studio::files::keep::run(state.clone()));
-    tokio::spawn(crate::studio::files::sweep::run(state.clone()));
-    tokio::spawn(super::collector::run(state.clone()));
-    tokio::spawn(super::apps::keep(state.clone()));
+    tokio::spawn(atelier_studio::files::keep::run(state.studio().clone()));
+    tokio::spawn(atelier_studio::files::sweep::run(state.studio().clone()));
+    tokio::spawn(crate::server::collector::run(state.clone()));
+    tokio::spawn(crate::server::apps::keep(state.clone()));
     for trouble in [state.config().apps_trouble(), state.config().apps_caution()].into_iter().flatten() {
         tracing::warn!("{trouble}");
     }
@@ -314,7 +316,7 @@ async fn chores(state: AppState) {
         }
         state.app_pool().tidy();
         state.share_uses().flush(state.store()).await;
-        super::apps::tend_shares(&state, now).await;
+        crate::server::apps::tend_shares(&state, now).await;
         let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
         if let Err(error) = state.store().drop_old_failures(before).await {
             tracing::warn!(%error, "old sign-in failures were not removed; the next minute tries again");

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::store::{Store, WebSession, WebSessionInfo};
+use atelier_studio::presence::{Presence, is_alive};
 use sha2::{Digest as _, Sha256};
+use tower_sessions::SessionStore;
+use tower_sessions::cookie::time::OffsetDateTime;
 use tower_sessions::session::{Id, Record};
 use tower_sessions::session_store::{Error, Result};
-use tower_sessions::{SessionStore, cookie::time::OffsetDateTime};
-
-use super::presence::Presence;
 
 /// What is put into a session at sign-in.
 pub mod keys {
@@ -112,16 +112,6 @@ impl SessionStore for StoredSessions {
     async fn delete(&self, id: &Id) -> Result<()> {
         self.store.delete_web_session(&key_of(id)).await.map_err(|error| Error::Backend(error.to_string()))
     }
-}
-
-/// Whether a session has reached neither of its limits.
-pub fn is_alive(
-    info: &WebSessionInfo,
-    presence: &Presence,
-    limits: atelier_domain::session::Limits,
-    now: Timestamp,
-) -> bool {
-    limits.is_alive(info.created_at, presence.last_request(info), now)
 }
 
 /// The name under which a session is stored.

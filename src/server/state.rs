@@ -1,31 +1,25 @@
 //! What every request can reach.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atelier_domain::SessionKey;
-use atelier_engine::environments::Environments;
-use atelier_engine::environments::editor::Editors;
 use atelier_engine::fleet::Fleet;
-use atelier_engine::live::Live;
 use atelier_engine::run::EngineHandle;
-use atelier_engine::store::{self, Store, Workspace};
+use atelier_engine::store::{self, Store};
 use atelier_gateway::HostKey;
+use atelier_studio::studio::Studio;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
-use super::apps::{Codes, Doors, Pool, Ports, ShareUses};
-use super::config::Config;
-use super::flash::Flashes;
-use super::passwords::Passwords;
-use super::presence::Presence;
-use super::rest::{TokenCache, Workloads};
-use crate::studio::files::Files;
-use crate::studio::forecast::Forecasts;
-use crate::studio::preview::Previews;
+use crate::server::apps::{Codes, Doors, Pool, Ports};
+use crate::server::config::Config;
+use crate::server::flash::Flashes;
+use crate::server::passwords::Passwords;
 
-/// The shared state of the server. Cheap to clone.
+/// The shared state of the server: the studio, and what only its web side needs. Cheap to clone.
 #[derive(Clone)]
 pub struct AppState {
     inner: Arc<Inner>,
@@ -34,30 +28,27 @@ pub struct AppState {
 
 struct Inner {
     config: Config,
-    store: Arc<Store>,
-    engine: EngineHandle,
-    fleet: Fleet,
-    environments: Environments,
-    editors: Editors,
+    studio: Studio,
     passwords: Passwords,
-    presence: Arc<Presence>,
-    tokens: Arc<TokenCache>,
-    workloads: Workloads,
     flashes: Flashes,
-    workspaces: RwLock<Vec<Workspace>>,
     has_people: AtomicBool,
     set_up_code: Mutex<Option<String>>,
     doors: Doors,
-    share_uses: ShareUses,
     app_codes: Codes,
     app_pool: Pool,
     app_ports: Option<Ports>,
     host_key: OnceLock<HostKey>,
     streams: Mutex<HashMap<SessionKey, usize>>,
-    files: Arc<Files>,
-    forecasts: Forecasts,
-    previews: Previews,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
+}
+
+/// A server is a studio with doors: what commands and reads reach, its doors reach too.
+impl Deref for AppState {
+    type Target = Studio;
+
+    fn deref(&self) -> &Studio {
+        &self.inner.studio
+    }
 }
 
 impl AppState {
@@ -70,41 +61,27 @@ impl AppState {
         passwords: Passwords,
         metrics: metrics_exporter_prometheus::PrometheusHandle,
     ) -> store::Result<Self> {
-        let workspaces = store.workspaces().await?;
         let has_people = store.has_people().await?;
+        let studio = Studio::new(config.studio_settings(), config.environments.clone(), store, engine, fleet).await?;
         let leptos_options = LeptosOptions::builder()
-            .output_name(super::assets::pkg_name())
+            .output_name(crate::server::assets::pkg_name())
             .site_pkg_dir("pkg")
             .site_addr(config.listen)
             .build();
-        let environments = Environments::new(Arc::clone(&store), config.environments.clone());
-        let editors = Editors::new(Arc::clone(&store), config.environments.clone());
         let app_ports = config.apps_ports.map(|range| Ports::open(range, config.data.join("app-ports.json")));
         let inner = Inner {
             config,
-            store,
-            engine,
-            fleet,
-            environments,
-            editors,
+            studio,
             passwords,
-            presence: Arc::default(),
-            tokens: Arc::default(),
-            workloads: Workloads::default(),
             flashes: Flashes::default(),
-            workspaces: RwLock::new(workspaces),
             has_people: AtomicBool::new(has_people),
             set_up_code: Mutex::default(),
             doors: Doors::default(),
-            share_uses: ShareUses::default(),
             app_codes: Codes::default(),
             app_pool: Pool::default(),
             app_ports,
             host_key: OnceLock::new(),
             streams: Mutex::default(),
-            files: Arc::default(),
-            forecasts: Forecasts::default(),
-            previews: Previews::default(),
             metrics,
         };
         Ok(Self { inner: Arc::new(inner), leptos_options })
@@ -115,34 +92,9 @@ impl AppState {
         &self.inner.config
     }
 
-    /// The store.
-    pub fn store(&self) -> &Arc<Store> {
-        &self.inner.store
-    }
-
-    /// The engine.
-    pub fn engine(&self) -> &EngineHandle {
-        &self.inner.engine
-    }
-
-    /// Nodes, their agents, and what jobs print.
-    pub fn fleet(&self) -> &Fleet {
-        &self.inner.fleet
-    }
-
-    /// The Python environment of instances.
-    pub fn environments(&self) -> &Environments {
-        &self.inner.environments
-    }
-
-    /// VS Code for instances.
-    pub fn editors(&self) -> &Editors {
-        &self.inner.editors
-    }
-
-    /// The hub of live changes.
-    pub fn live(&self) -> &Live {
-        self.inner.store.live()
+    /// The studio.
+    pub fn studio(&self) -> &Studio {
+        &self.inner.studio
     }
 
     /// The password hasher.
@@ -150,29 +102,9 @@ impl AppState {
         &self.inner.passwords
     }
 
-    /// Who was here when.
-    pub fn presence(&self) -> &Arc<Presence> {
-        &self.inner.presence
-    }
-
-    /// Personal tokens in use.
-    pub fn tokens(&self) -> &Arc<TokenCache> {
-        &self.inner.tokens
-    }
-
-    /// Instances and jobs that act in their owners' names.
-    pub fn workloads(&self) -> &Workloads {
-        &self.inner.workloads
-    }
-
     /// Who is let in at applications' addresses.
     pub fn doors(&self) -> &Doors {
         &self.inner.doors
-    }
-
-    /// When shares of applications were last used.
-    pub fn share_uses(&self) -> &ShareUses {
-        &self.inner.share_uses
     }
 
     /// Codes that lead from the portal into applications.
@@ -205,21 +137,6 @@ impl AppState {
         &self.inner.flashes
     }
 
-    /// The files of the workspace.
-    pub fn files(&self) -> &Arc<Files> {
-        &self.inner.files
-    }
-
-    /// When waiting jobs will start.
-    pub fn forecasts(&self) -> &Forecasts {
-        &self.inner.forecasts
-    }
-
-    /// What settings would have done.
-    pub fn previews(&self) -> &Previews {
-        &self.inner.previews
-    }
-
     /// The metrics as text.
     pub fn metrics_text(&self) -> String {
         self.inner.metrics.render()
@@ -235,34 +152,13 @@ impl AppState {
         &self.leptos_options
     }
 
-    /// The workspace with that short name.
-    pub fn workspace_by_slug(&self, slug: &str) -> Option<Workspace> {
-        let workspaces = self.inner.workspaces.read().unwrap_or_else(PoisonError::into_inner);
-        workspaces.iter().find(|workspace| workspace.slug == slug).cloned()
-    }
-
-    /// The workspace with that id.
-    pub fn workspace_by_id(&self, id: &atelier_domain::WorkspaceId) -> Option<Workspace> {
-        let workspaces = self.inner.workspaces.read().unwrap_or_else(PoisonError::into_inner);
-        workspaces.iter().find(|workspace| workspace.id == *id).cloned()
-    }
-
-    /// The name of the only workspace, for the sign-in page; none while there are none or several.
-    pub fn only_workspace_name(&self) -> Option<String> {
-        let workspaces = self.inner.workspaces.read().unwrap_or_else(PoisonError::into_inner);
-        match workspaces.as_slice() {
-            [only] => Some(only.name.clone()),
-            _ => None,
-        }
-    }
-
     /// Whether anybody has an account. Once somebody has, that stays so; before, the store is asked, since another server
     /// on the same database may have been set up.
     pub async fn has_people(&self) -> store::Result<bool> {
         if self.inner.has_people.load(Ordering::Acquire) {
             return Ok(true);
         }
-        if self.inner.store.has_people().await? {
+        if self.inner.studio.store().has_people().await? {
             self.set_up_done().await?;
             return Ok(true);
         }
@@ -271,8 +167,7 @@ impl AppState {
 
     /// Notes that the first account exists and forgets the set-up code.
     pub async fn set_up_done(&self) -> store::Result<()> {
-        let found = self.inner.store.workspaces().await?;
-        *self.inner.workspaces.write().unwrap_or_else(PoisonError::into_inner) = found;
+        self.inner.studio.read_workspaces().await?;
         *self.inner.set_up_code.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.inner.has_people.store(true, Ordering::Release);
         Ok(())
@@ -286,7 +181,7 @@ impl AppState {
     /// The set-up code, made at the first call.
     pub fn set_up_code(&self) -> String {
         let mut code = self.inner.set_up_code.lock().unwrap_or_else(PoisonError::into_inner);
-        code.get_or_insert_with(|| super::passwords::readable_code(3)).clone()
+        code.get_or_insert_with(|| crate::server::passwords::readable_code(3)).clone()
     }
 }
 

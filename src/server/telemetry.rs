@@ -4,7 +4,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::config::{Config, LogFormat};
+use crate::server::config::{Config, LogFormat};
 
 /// Starts logging to standard error.
 pub fn start(config: &Config) {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 
-use super::state::AppState;
+use crate::server::state::AppState;
 
 /// Where tests move it, in a debug build whose environment says `ATELIER_TEST_CLOCK=1`.
 pub const PATH: &str = "/test/clock";

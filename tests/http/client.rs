@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
+use atelier::router;
 use atelier::server::config::{Config, Layers};
 use atelier::server::passwords::Passwords;
-use atelier::server::router;
 use atelier::server::state::AppState;
 use atelier_domain::access::Role;
 use atelier_domain::account::Theme;

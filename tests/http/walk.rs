@@ -1,7 +1,7 @@
 //! One test walks every route and server function: signed out, everything is refused unless it is on the short list.
 
+use atelier::router::{guarded_paths, open_paths, page_paths};
 use atelier::server::guard::{OPEN_FOR_SET_UP, OPEN_TO_ALL};
-use atelier::server::router::{guarded_paths, open_paths, page_paths};
 use atelier_domain::access::Role;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
@@ -38,7 +38,7 @@ async fn signed_out_every_route_is_refused_unless_it_is_on_the_list() {
     assert!(routes.len() >= 14, "the walk must see the pages: {routes:?}");
     routes.extend(guarded_paths().into_iter().map(str::to_owned));
     routes.extend(open_paths().into_iter().map(str::to_owned));
-    routes.extend(atelier::server::rest::paths());
+    routes.extend(atelier::rest::paths());
     routes.extend(["/api".into(), "/api/v1/nothing/here".into()]);
     routes.push("/no/such/page".into());
     for route in routes {

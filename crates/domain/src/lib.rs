@@ -11,13 +11,17 @@
 
 pub mod access;
 pub mod account;
+pub mod ansi;
 pub mod compute;
 pub mod environment;
+pub mod error;
+pub mod fields;
 pub mod files;
 pub mod history;
 pub mod id;
 pub mod name;
 pub mod password;
+pub mod paths;
 pub mod reason;
 #[cfg(feature = "zones")]
 pub mod rules;

@@ -139,6 +139,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn thousands_are_set_apart() {
+        for (number, said) in [(0_u64, "0"), (999, "999"), (1_003, "1,003"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), said);
+        }
+    }
+
+    #[test]
     fn lists_and_counts_read_well() {
         assert_eq!(and_list::<&str>(&[]), "");
         assert_eq!(and_list(&["Owner"]), "Owner");

@@ -12,7 +12,8 @@ use web_sys::{
     UrlSearchParams,
 };
 
-use crate::islands::dom::{self, closest, listen};
+use crate::islands::dom;
+use crate::islands::dom::{closest, listen};
 
 pub fn install() {
     listen(&document(), "click", |event: MouseEvent| {

@@ -46,7 +46,7 @@ pub fn Enhance() -> impl IntoView {
 
 #[cfg(feature = "hydrate")]
 fn install() {
-    super::press::install();
+    crate::islands::press::install();
     // The order matters for submits: the dialog that asks first comes before the button is marked as busy.
     confirm::install();
     upload::install();
@@ -63,8 +63,8 @@ fn install() {
     toasts::install();
     week_grid::install();
     zone::install();
-    super::log::install();
-    if let Some(root) = super::dom::root() {
+    crate::islands::log::install();
+    if let Some(root) = crate::islands::dom::root() {
         let _ = root.set_attribute("data-hydrated", "");
     }
 }

@@ -8,8 +8,8 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, Event};
 
-use super::morph::{Changes, morph};
 use crate::islands::dom::{announce, fetch_page, find, find_all, focus, is_signed_out, parse_page, root, sleep};
+use crate::islands::live::morph::{Changes, morph};
 use crate::islands::press::released;
 
 /// Between two fetches: at most two a second.

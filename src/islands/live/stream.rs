@@ -12,9 +12,9 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Event, EventSource, MessageEvent, VisibilityState};
 
-use super::Connection;
-use super::refresh::Refresher;
 use crate::islands::dom::{announce, find, listen, sleep};
+use crate::islands::live::Connection;
+use crate::islands::live::refresh::Refresher;
 
 /// The first pause before a new try, and the longest.
 const PAUSE_MILLIS: (f64, f64) = (500.0, 15_000.0);
@@ -245,7 +245,7 @@ fn show_signed_out() -> Option<()> {
     words.set_text_content(Some("You are signed out. What is shown stays as it was. "));
     let link = document().create_element("a").ok()?;
     let next = String::from(js_sys::encode_uri_component(&here));
-    link.set_attribute("href", &[crate::paths::SIGN_IN, "?next=", &next].concat()).ok()?;
+    link.set_attribute("href", &[atelier_domain::paths::SIGN_IN, "?next=", &next].concat()).ok()?;
     link.set_text_content(Some("Sign in again"));
     words.append_child(&link).ok()?;
     banner.append_child(&words).ok()?;

@@ -1,14 +1,11 @@
 //! How somebody may enter an application: as its owner, or by a share.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::InstanceId;
 use atelier_domain::sharing::{Level, Standing, opens};
 use atelier_domain::{Timestamp, UserId};
 use atelier_engine::clock;
-use atelier_engine::store::{self, Person, ShareKey, Store};
+use atelier_engine::store::{self, Person, ShareKey};
 
 use crate::server::state::AppState;
 
@@ -66,37 +63,6 @@ pub async fn access_of(
     let standing =
         Standing { owner, owner_state: giver.state, visitor_state: person.state, rights: &rights, now: clock::now() };
     Ok(opens(&found.share, &standing).map(|level| Access::Shared { level, until: found.share.until }))
-}
-
-/// When shares were last used, in memory until the next minute.
-#[derive(Debug, Default)]
-pub struct ShareUses {
-    used: Mutex<HashMap<ShareKey, Timestamp>>,
-}
-
-impl ShareUses {
-    /// Notes that a share let somebody in.
-    pub fn note(&self, key: ShareKey, now: Timestamp) {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(key, now);
-    }
-
-    /// The last use that is not written yet.
-    pub fn last(&self, key: &ShareKey) -> Option<Timestamp> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
-    }
-
-    /// Writes last uses; what cannot be written waits for the next time.
-    pub async fn flush(&self, store: &Store) {
-        let used: Vec<(ShareKey, Timestamp)> =
-            self.used.lock().unwrap_or_else(PoisonError::into_inner).clone().into_iter().collect();
-        match store.flush_share_uses(&used).await {
-            Ok(()) => {
-                let mut now = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-                now.retain(|key, at| used.iter().all(|(written, when)| written != key || when != at));
-            }
-            Err(error) => tracing::warn!(%error, "last uses of shares were not written; the next minute tries again"),
-        }
-    }
 }
 
 /// Tells the history of shares whose time is over, and forgets those that nobody needs to see any more.

@@ -2,9 +2,8 @@
 //!
 //! Looking is not activity, and neither is what an open page does by itself: a tab that was left open must not keep a machine running.
 
+use atelier_studio::instances::commands::VSCODE;
 use axum::http::Method;
-
-use crate::studio::instance::VSCODE;
 
 /// What pages of applications write by themselves, again and again: application, method, beginning of the path.
 ///

@@ -8,7 +8,7 @@ use atelier_domain::compute::InstanceId;
 use atelier_domain::{SessionKey, UserId};
 use atelier_engine::clock;
 
-use super::host::Place;
+use crate::server::apps::host::Place;
 
 /// How long a code counts.
 const LIFE: Duration = Duration::from_secs(30);

@@ -17,15 +17,15 @@ use atelier_domain::{SessionKey, UserId};
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
 use atelier_engine::store::AppSession;
+use atelier_studio::instances::commands::{JUPYTER, TERMINAL, VSCODE};
+use atelier_studio::presence::is_alive;
+use atelier_studio::secret;
 use futures::StreamExt as _;
 use tokio::sync::{Notify, watch};
 
-use super::access::{Access, access_of};
-use super::host::Place;
-use crate::server::rest::secret;
-use crate::server::session_store::is_alive;
+use crate::server::apps::access::{Access, access_of};
+use crate::server::apps::host::Place;
 use crate::server::state::AppState;
-use crate::studio::instance::{JUPYTER, TERMINAL, VSCODE};
 
 /// The longest time for which a door is believed.
 const READ_AGAIN: Duration = Duration::from_secs(1);

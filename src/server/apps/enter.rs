@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use atelier_engine::clock;
 use atelier_engine::store::AppSession;
+use atelier_studio::caller::Actor;
+use atelier_studio::secret;
 use axum::Extension;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 
-use super::access::access_of;
-use super::codes::Ticket;
-use super::host::{self, Place};
-use super::{address, cookie_name, pages};
-use crate::server::actor::Actor;
+use crate::server::apps::access::access_of;
+use crate::server::apps::codes::Ticket;
+use crate::server::apps::host::Place;
+use crate::server::apps::{address, cookie_name, host, pages};
 use crate::server::guard::NoSuchWorkspace;
 use crate::server::local_path;
-use crate::server::rest::secret;
 use crate::server::state::AppState;
 
 /// Where codes are shown, at an application's address.
@@ -42,14 +42,14 @@ pub async fn open(
 ) -> Response {
     let next = wanted.next.as_deref().and_then(local_path::parse).unwrap_or_else(|| "/".to_owned());
     // The page knows how to say what is missing, also that it is nobody's business.
-    let page = pages::go(&crate::paths::open_app(&workspace, &instance, &app, &next));
+    let page = pages::go(&atelier_domain::paths::open_app(&workspace, &instance, &app, &next));
     let (name, place_of) = (instance.clone(), actor.workspace.id.clone());
     let found = state.engine().ask(move |world| {
         let one = world.instances().find(|one| one.workspace == place_of && one.name.as_str() == name)?;
         Some((one.id, one.owner.clone()))
     });
     let (None, Ok(Some((id, owner)))) = (strange, found.await) else { return page };
-    if !super::doors::is_offered(&state, id, &app).await {
+    if !crate::server::apps::doors::is_offered(&state, id, &app).await {
         return page;
     }
     match access_of(&state, &actor.person, &owner, id, &app).await {
@@ -85,8 +85,11 @@ pub async fn redeem(state: &AppState, place: &Place, request: Request) -> Respon
     let ticket = shown.and_then(|shown| state.app_codes().redeem(&shown.code, place));
     let Some(ticket) = ticket else {
         // Gone back to, or too old: the portal makes another one for whom it knows.
-        let way = crate::paths::open_app(&place.workspace, &place.instance, &place.app, &next);
-        return pages::go(&format!("{}{way}", super::portal(state, host::of(request.uri(), request.headers()))));
+        let way = atelier_domain::paths::open_app(&place.workspace, &place.instance, &place.app, &next);
+        return pages::go(&format!(
+            "{}{way}",
+            crate::server::apps::portal(state, host::of(request.uri(), request.headers()))
+        ));
     };
     let (given, hash) = secret::fresh();
     let session = AppSession {

@@ -40,8 +40,9 @@ pub fn judge(method: &Method, headers: &HeaderMap, origin: &str) -> Result<(), R
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
 
     const OWN: &str = "http://jupyter--mara--main.localhost:3000";
 

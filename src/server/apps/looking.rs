@@ -27,8 +27,9 @@ pub fn judge(method: &Method, headers: &mut HeaderMap) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use axum::http::HeaderValue;
+
+    use super::*;
 
     #[test]
     fn only_safe_methods_pass_and_none_in_disguise() {

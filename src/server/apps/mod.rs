@@ -20,22 +20,21 @@ mod proxy;
 mod terminal;
 mod typing;
 
-pub use access::{Access, ShareUses, access_of, tend_shares};
-pub use codes::Codes;
-pub use doors::{Doors, keep};
-pub use enter::{ENTER, open};
-pub use host::Place;
-pub use pool::Pool;
-pub use ports::{AppPort, PortRange, Ports};
-
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use self::host::Address;
-use super::request;
-use super::state::AppState;
+pub use crate::server::apps::access::{Access, access_of, tend_shares};
+pub use crate::server::apps::codes::Codes;
+pub use crate::server::apps::doors::{Doors, keep};
+pub use crate::server::apps::enter::{ENTER, open};
+use crate::server::apps::host::Address;
+pub use crate::server::apps::host::Place;
+pub use crate::server::apps::pool::Pool;
+pub use crate::server::apps::ports::{AppPort, PortRange, Ports};
+use crate::server::request;
+use crate::server::state::AppState;
 
 /// How many requests applications got. Looked up once: this is on the way of each of them.
 static REQUESTS: std::sync::OnceLock<metrics::Counter> = std::sync::OnceLock::new();
@@ -105,8 +104,9 @@ fn turned_away(state: &AppState, place: &Place, request: &Request) -> Response {
         let text = "You are signed out here, or this is not yours. Open the application from Atelier again.";
         return (StatusCode::UNAUTHORIZED, text).into_response();
     }
-    let here = request.uri().path_and_query().and_then(|path| super::local_path::parse(path.as_str()));
-    let way = crate::paths::open_app(&place.workspace, &place.instance, &place.app, here.as_deref().unwrap_or("/"));
+    let here = request.uri().path_and_query().and_then(|path| crate::server::local_path::parse(path.as_str()));
+    let way =
+        atelier_domain::paths::open_app(&place.workspace, &place.instance, &place.app, here.as_deref().unwrap_or("/"));
     let portal = portal(state, host::of(request.uri(), request.headers()));
     pages::go(&format!("{portal}{way}"))
 }

@@ -3,7 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
-use super::host::Place;
+use crate::server::apps::host::Place;
 use crate::server::state::AppState;
 
 /// Goes on to another address.
@@ -25,7 +25,7 @@ pub fn not_running(state: &AppState, place: &Place) -> Response {
 /// It cannot be reached, and why.
 pub fn unreachable(state: &AppState, place: &Place, why: &str) -> Response {
     let portal = state.config().address();
-    let back = crate::paths::open_app(&place.workspace, &place.instance, &place.app, "/");
+    let back = atelier_domain::paths::open_app(&place.workspace, &place.instance, &place.app, "/");
     let text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
          initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><title>{app} cannot be reached</title></head><body><main>\

@@ -12,7 +12,7 @@ use axum::body::Body;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 
-use super::line::Line;
+use crate::server::apps::line::Line;
 
 /// So many wait for one application.
 const MOST: usize = 32;

@@ -8,7 +8,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::host::{self, Place};
+use crate::server::apps::host;
+use crate::server::apps::host::Place;
 
 /// The most ports for applications.
 const MOST_PORTS: u16 = 500;

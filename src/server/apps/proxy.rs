@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use atelier_studio::instances::commands::VSCODE;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
@@ -12,18 +13,17 @@ use http_body::{Body as _, Frame, SizeHint};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 
-use super::access::Access;
-use super::activity::is_activity;
-use super::doors::Door;
-use super::host::Place;
-use super::line::Line;
-use super::pool::{self, NoConnection, Way};
-use super::typing::Tapped;
-use super::{headers, pages};
 use crate::server::agent_streams::bare;
+use crate::server::apps::access::Access;
+use crate::server::apps::activity::is_activity;
+use crate::server::apps::doors::Door;
+use crate::server::apps::host::Place;
+use crate::server::apps::line::Line;
+use crate::server::apps::pool::{NoConnection, Way};
+use crate::server::apps::typing::Tapped;
+use crate::server::apps::{headers, pages, pool};
 use crate::server::request::client;
 use crate::server::state::AppState;
-use crate::studio::instance::VSCODE;
 
 /// What whoever is cut off hears.
 const ENDED: &str = "The right to open this application has ended. Open it from Atelier again.";
@@ -71,7 +71,7 @@ fn wanted_upgrade(request: &Request) -> Option<HeaderValue> {
 /// The request as an application gets it; none if its address is no path.
 fn fit(state: &AppState, request: Request, upgrade: Option<&HeaderValue>, is_listened_to: bool) -> Option<Request> {
     let (mut parts, body) = request.into_parts();
-    let host = super::host::of(&parts.uri, &parts.headers).to_owned();
+    let host = crate::server::apps::host::of(&parts.uri, &parts.headers).to_owned();
     let address = client(&parts.extensions, &parts.headers, &state.config().trusted_proxies);
     headers::drop_one_hop(&mut parts.headers);
     headers::for_app(&mut parts.headers, address, &host, state.config().is_secure());

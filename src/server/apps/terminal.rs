@@ -13,10 +13,10 @@ use axum::response::{IntoResponse as _, Response};
 use futures::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::access::Access;
-use super::doors::Door;
-use super::host::Place;
-use super::pages;
+use crate::server::apps::access::Access;
+use crate::server::apps::doors::Door;
+use crate::server::apps::host::Place;
+use crate::server::apps::pages;
 use crate::server::assets;
 use crate::server::state::AppState;
 

@@ -151,8 +151,9 @@ impl<F: Unpin> AsyncWrite for Tapped<F> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     /// A frame as browsers send them.
     fn frame(kind: u8, content: &[u8]) -> Vec<u8> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use atelier_domain::text::{Problem, shortened};
 use atelier_domain::world::Answer;
 use atelier_engine::run::CommandId;
+use atelier_studio::caller::{Actor, Caller, RequestInfo};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -14,11 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
-use super::problem::{Answered, Refusal};
-use crate::api::caller::Caller;
 use crate::error::AppError;
-use crate::server::actor::Actor;
-use crate::server::request::RequestInfo;
+use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::state::AppState;
 
 /// The largest body.
@@ -43,7 +41,7 @@ impl FromRequestParts<AppState> for Asked {
         let actor = parts.extensions.get::<Arc<Actor>>().cloned().ok_or_else(outside)?;
         let request = parts.extensions.get::<RequestInfo>().cloned().ok_or_else(outside)?;
         let key = command_id(&parts.headers)?.map(|key| key.of(&actor.person.id));
-        Ok(Self { caller: Caller::with_token(state.clone(), request, actor), key })
+        Ok(Self { caller: Caller::new(state.studio().clone(), request, Some(actor)), key })
     }
 }
 
@@ -78,7 +76,7 @@ impl Asked {
         let workspace = &self.caller.actor()?.workspace.id;
         match self.caller.checked(self.caller.store().known_answer(workspace, id).await)? {
             Some(Ok(answer)) => read(answer).ok_or_else(|| error.into()),
-            Some(Err(known)) => Err(crate::studio::refused(&self.caller, known).into()),
+            Some(Err(known)) => Err(atelier_studio::orders::refused(&self.caller, known).into()),
             None => Err(error.into()),
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use atelier_domain::UserId;
+use atelier_studio::caller::Caller;
 use serde::Serialize;
 
-use super::problem::Answered;
-use crate::api::caller::Caller;
+use crate::server::rest::problem::Answered;
 
 /// Somebody as the API shows them. Who has no account any more is an id alone.
 #[derive(Clone, Debug, Serialize)]

@@ -5,7 +5,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use atelier_domain::UserId;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::compute::instance::InstanceState;
@@ -14,12 +13,12 @@ use atelier_domain::compute::{InstanceId, NodeId};
 use atelier_domain::ssh::{Address, NotLetIn, is_allowed_variable};
 use atelier_domain::throttle::{ADDRESS, Verdict};
 use atelier_domain::world::ComputeRef;
+use atelier_domain::{UserId, paths};
 use atelier_engine::clock;
 use atelier_engine::store::{Person, SshKey};
 use atelier_gateway::{Entry, Studio};
 
-use super::visit::{Arrival, Guest};
-use crate::paths;
+use crate::server::ssh::visit::{Arrival, Guest};
 use crate::server::state::AppState;
 
 /// What people hear when the database is away; the log says more.

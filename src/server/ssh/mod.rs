@@ -6,10 +6,11 @@ mod visit;
 use std::sync::Arc;
 
 use atelier_gateway::{HostKey, Limits};
-use sha2::{Digest as _, Sha256};
+use atelier_studio::instances::ssh::Directions;
 
-use self::gate::Gate;
-use super::state::AppState;
+use crate::server::config::Config;
+use crate::server::ssh::gate::Gate;
+use crate::server::state::AppState;
 
 /// Where the server's own key is, in the data directory.
 const KEY_FILE: &str = "ssh/host_key";
@@ -19,6 +20,9 @@ pub fn prepare(state: &AppState) -> Result<(), String> {
     if state.config().ssh_listen.is_some() {
         let key = HostKey::open(&state.config().data.join(KEY_FILE), rand::random())
             .map_err(|why| format!("ssh_listen: {why}"))?;
+        if let Some(directions) = directions(state.config(), &key) {
+            state.set_directions(directions);
+        }
         state.set_host_key(key);
     }
     Ok(())
@@ -35,86 +39,10 @@ pub fn listen(state: &AppState, listener: std::net::TcpListener) -> Result<(), S
     Ok(())
 }
 
-/// The fingerprint of a key, as OpenSSH shows it.
-pub fn fingerprint(body: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::from("SHA256:");
-    for piece in Sha256::digest(body).chunks(3) {
-        let padded = [piece[0], piece.get(1).copied().unwrap_or(0), piece.get(2).copied().unwrap_or(0)];
-        let value = (u32::from(padded[0]) << 16) | (u32::from(padded[1]) << 8) | u32::from(padded[2]);
-        for place in 0..=piece.len() {
-            let digit = (value >> (18 - 6 * place)) & 63;
-            text.push(DIGITS.get(digit as usize).map_or('A', |digit| char::from(*digit)));
-        }
-    }
-    text
-}
-
-/// How people connect to an instance, as pages and the API say it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Directions {
-    /// The host.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-    /// The server's key, as people compare it.
-    pub fingerprint: String,
-    /// The same for a file of known hosts.
-    pub known_host: String,
-}
-
-impl Directions {
-    /// Those of this server; nothing where there is no SSH.
-    pub fn of(state: &AppState) -> Option<Self> {
-        let (listen, key) = (state.config().ssh_listen?, state.host_key()?);
-        let host = state.config().ssh_host();
-        let known_host = if listen.port() == 22 {
-            format!("{host} {}", key.public_line())
-        } else {
-            format!("[{host}]:{} {}", listen.port(), key.public_line())
-        };
-        Some(Self { host, port: listen.port(), fingerprint: key.fingerprint(), known_host })
-    }
-
-    /// The command that connects.
-    pub fn command(&self, instance: &str) -> String {
-        if self.port == 22 {
-            format!("ssh {instance}@{}", self.host)
-        } else {
-            format!("ssh {instance}@{} -p {}", self.host, self.port)
-        }
-    }
-
-    /// What belongs into `~/.ssh/config`, for editors and for a short name.
-    pub fn snippet(&self, instance: &str) -> String {
-        let (host, port) = (&self.host, self.port);
-        format!(
-            "Host {instance}\n    HostName {host}\n    Port {port}\n    User {instance}\n    ServerAliveInterval 30\n"
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fingerprints_are_those_of_openssh() {
-        // `ssh-keygen -lf` of a key whose body are these bytes says the same.
-        assert_eq!(fingerprint(b""), "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
-        assert_eq!(fingerprint(b"abc"), "SHA256:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0");
-    }
-
-    #[test]
-    fn directions_can_be_copied() {
-        let directions = Directions {
-            host: "studio.example.org".into(),
-            port: 2222,
-            fingerprint: "SHA256:x".into(),
-            known_host: String::new(),
-        };
-        assert_eq!(directions.command("desk"), "ssh desk@studio.example.org -p 2222");
-        assert!(directions.snippet("desk").contains("Host desk\n    HostName studio.example.org\n    Port 2222\n"));
-        assert_eq!(Directions { port: 22, ..directions }.command("desk"), "ssh desk@studio.example.org");
-    }
+/// How people connect to instances of this server.
+fn directions(config: &Config, key: &HostKey) -> Option<Directions> {
+    let (host, port) = (config.ssh_host(), config.ssh_listen?.port());
+    let line = key.public_line();
+    let known_host = if port == 22 { format!("{host} {line}") } else { format!("[{host}]:{port} {line}") };
+    Some(Directions { host, port, fingerprint: key.fingerprint(), known_host })
 }

@@ -16,7 +16,7 @@ use atelier_pipe::Wire;
 use atelier_protocol::Target;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::gate::{Found, Seat, judge_instance, judge_person};
+use crate::server::ssh::gate::{Found, Seat, judge_instance, judge_person};
 use crate::server::state::AppState;
 
 /// What a visit depends on.

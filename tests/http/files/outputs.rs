@@ -1,6 +1,6 @@
 //! Outputs of jobs that are kept in Files.
 
-use atelier::studio::files::keep;
+use atelier_studio::files::keep;
 use serde_json::json;
 
 use super::on_disk;
@@ -20,11 +20,11 @@ async fn outputs_are_copied_once_when_the_job_is_over() {
     let outputs = server.state.fleet().folders().outputs(&owner, job, part.attempt, 0);
     std::fs::create_dir_all(outputs.join("deep")).expect("makes");
     std::fs::write(outputs.join("deep/model.txt"), "weights").expect("writes");
-    assert_eq!(keep::round(&server.state).await.done, 0, "it is not over yet");
+    assert_eq!(keep::round(server.state.studio()).await.done, 0, "it is not over yet");
     run(&server, part, 0).await;
-    assert_eq!(keep::round(&server.state).await, keep::Round { done: 1, failed: 0 });
+    assert_eq!(keep::round(server.state.studio()).await, keep::Round { done: 1, failed: 0 });
     assert_eq!(on_disk(&server, &format!("Users/ines/results/{job}/deep/model.txt")).as_deref(), Some("weights"));
-    assert_eq!(keep::round(&server.state).await, keep::Round::default(), "once");
+    assert_eq!(keep::round(server.state.studio()).await, keep::Round::default(), "once");
     let mut browser = server.owner().await;
     let page = browser.get(&format!("/w/perception/jobs/{job}")).await;
     page.shows("The outputs are in Files").shows(&format!("Users/ines/results/{job}"));
@@ -61,7 +61,7 @@ async fn a_job_whose_outputs_cannot_be_kept_does_not_hold_up_the_others() {
         run(&server, part, 0).await;
         jobs.push(job);
     }
-    assert_eq!(keep::round(&server.state).await, keep::Round { done: 2, failed: 0 });
+    assert_eq!(keep::round(server.state.studio()).await, keep::Round { done: 2, failed: 0 });
     let page = browser.get(&format!("/w/perception/jobs/{}", jobs[0])).await;
     page.shows("still with the job");
     let kept = format!("Users/ines/results/{}/model.txt", jobs[1]);

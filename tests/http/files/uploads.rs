@@ -146,7 +146,7 @@ async fn an_upload_is_its_beginners_alone_and_old_ones_go() {
     ines.call("delete_files", &[("ids[]", "Users/ines/old.txt")]).await;
     let now = atelier_engine::clock::now();
     let sweep = |days: i64| {
-        atelier::studio::files::sweep::sweep(&server.state, atelier_domain::Timestamp(now.0 + days * 86_400_000))
+        atelier_studio::files::sweep::sweep(server.state.studio(), atelier_domain::Timestamp(now.0 + days * 86_400_000))
     };
     assert_eq!(sweep(0).await, Ok((0, 0)));
     assert_eq!(sweep(2).await, Ok((2, 0)));

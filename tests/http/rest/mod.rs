@@ -143,7 +143,7 @@ pub async fn make_token(server: &Server, email: &str, days: u32) -> String {
     let email = EmailAddress::parse(email).expect("an address");
     let store = server.state.store();
     let account = store.account_by_email(email.as_str()).await.expect("reads").expect("exists");
-    let (secret, hash) = atelier::server::rest::secret::fresh();
+    let (secret, hash) = atelier_studio::secret::fresh();
     let author = Author { actor: Actor::Console, request: String::new(), why: None };
     let life = Lifetime::parse(&days.to_string()).expect("a life");
     let name = TokenName::parse("a test").expect("a name");

@@ -54,7 +54,7 @@ async fn without_a_valid_token_nothing_is_told() {
 #[tokio::test]
 async fn without_a_token_every_address_is_closed_to_every_method() {
     let server = Server::set_up().await;
-    let paths = atelier::server::rest::paths();
+    let paths = atelier::rest::paths();
     assert!(paths.len() >= 14, "{paths:?}");
     for path in paths {
         for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
@@ -181,7 +181,7 @@ async fn an_expired_token_says_so() {
     let server = Server::set_up().await;
     let store = server.state.store();
     let owner = store.account_by_email("ines@example.org").await.expect("reads").expect("is there").person;
-    let (secret, hash) = atelier::server::rest::secret::fresh();
+    let (secret, hash) = atelier_studio::secret::fresh();
     let name = atelier_domain::token::TokenName::parse("last year").expect("a name");
     let life = atelier_domain::token::Lifetime::parse("1").expect("a life");
     let then = atelier_domain::Timestamp(clock::now().0 - 2 * 86_400_000);
@@ -235,7 +235,7 @@ async fn a_token_of_a_workspace_that_is_not_here_opens_nothing() {
     let mut owner = store.account_by_email("ines@example.org").await.expect("reads").expect("is there").person;
     owner.workspace = WorkspaceId::new("workspace-elsewhere");
     let mut tx = store.begin(clock::now()).await.expect("begins");
-    let (_, hash) = atelier::server::rest::secret::fresh();
+    let (_, hash) = atelier_studio::secret::fresh();
     let name = atelier_domain::token::TokenName::parse("stray").expect("a name");
     let life = atelier_domain::token::Lifetime::default();
     // The history belongs to a workspace that exists, so such a token cannot even be made.

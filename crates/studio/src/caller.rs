@@ -1,0 +1,132 @@
+//! Who asks, and with which rights. Every command and every read begins with a [`Caller`]; the doors (portal, REST, SSH) make it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::account::AccountState;
+use atelier_domain::error::AppError;
+use atelier_domain::history::Actor as HistoryActor;
+use atelier_domain::{SessionKey, workload};
+use atelier_engine::clock;
+use atelier_engine::store::{Author, Person, Store, Workspace, WriteTx};
+
+use crate::studio::Studio;
+
+/// What is known of every request.
+#[derive(Clone, Debug)]
+pub struct RequestInfo {
+    /// The id that error pages show and the log holds.
+    pub id: String,
+    /// Where it comes from: the peer, or what a trusted proxy says.
+    pub address: IpAddr,
+    /// Whether a header says that a proxy passed it on.
+    pub is_forwarded: bool,
+}
+
+/// Somebody who is signed in.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// The person, with roles as they are now.
+    pub person: Person,
+    /// The workspace that the session is for.
+    pub workspace: Workspace,
+    /// The session.
+    pub session: SessionKey,
+    /// From where, if not from the person's own hands: `instance desk`, `job-12`.
+    pub origin: Option<String>,
+}
+
+impl Actor {
+    /// The person as the history names them.
+    pub fn as_author(&self) -> HistoryActor {
+        let name = match &self.origin {
+            Some(origin) => format!("{} (from {origin})", self.person.name),
+            None => self.person.name.clone(),
+        };
+        HistoryActor::Person { id: self.person.id.clone(), name }
+    }
+}
+
+/// Who asks, in one request.
+pub struct Caller {
+    /// Everything that can be asked.
+    pub studio: Studio,
+    /// The request.
+    pub request: RequestInfo,
+    actor: Option<Arc<Actor>>,
+}
+
+impl Caller {
+    /// Somebody, or nobody who is signed in.
+    pub const fn new(studio: Studio, request: RequestInfo, actor: Option<Arc<Actor>>) -> Self {
+        Self { studio, request, actor }
+    }
+
+    /// Whoever is signed in, to be kept.
+    pub fn shared_actor(&self) -> Result<Arc<Actor>, AppError> {
+        self.actor.clone().ok_or(AppError::SignedOut)
+    }
+
+    /// Whoever is signed in.
+    pub fn actor(&self) -> Result<&Actor, AppError> {
+        self.actor.as_deref().ok_or(AppError::SignedOut)
+    }
+
+    /// Allows an action on things that are nobody's own in particular, or refuses with who can help.
+    pub async fn authorise(&self, action: Action) -> Result<&Actor, AppError> {
+        self.authorise_for(action, Whose::Others).await
+    }
+
+    /// Allows an action on somebody's things, or refuses with who can help.
+    pub async fn authorise_for(&self, action: Action, whose: Whose) -> Result<&Actor, AppError> {
+        let actor = self.actor()?;
+        if let Some(origin) = actor.origin.as_ref().filter(|_| !workload::allows(action)) {
+            return Err(AppError::Refused {
+                code: "workload.not-allowed".into(),
+                message: format!(
+                    "The token of {origin} does not include {}, whatever its owner may do. Sign in, or use a personal token.",
+                    action.key()
+                ),
+            });
+        }
+        let Err(denied) = actor.person.rights().check(action, whose) else {
+            return Ok(actor);
+        };
+        let helpers = self.checked(self.store().owner_names(&actor.workspace.id, 3).await)?;
+        tracing::info!(action = action.key(), "refused: the right is missing");
+        Err(AppError::Forbidden { denied, helpers })
+    }
+
+    /// Begins a change and judges the actor again inside it: rights that were taken away while the request waited count.
+    pub async fn begin(&self, action: Action, whose: Whose) -> Result<WriteTx<'_>, AppError> {
+        let actor = self.authorise_for(action, whose).await?;
+        let mut tx = self.checked(self.store().begin(clock::now()).await)?;
+        let now = self.checked(tx.person(&actor.person.id).await)?.ok_or(AppError::SignedOut)?;
+        if now.state == AccountState::Disabled {
+            return Err(AppError::SignedOut);
+        }
+        match now.rights().check(action, whose) {
+            Ok(()) => Ok(tx),
+            Err(denied) => Err(AppError::Forbidden { denied, helpers: Vec::new() }),
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        self.studio.store()
+    }
+
+    /// The author of a change, with the reason that was given.
+    pub fn author(&self, why: Option<String>) -> Result<Author, AppError> {
+        Ok(Author { actor: self.actor()?.as_author(), request: self.request.id.clone(), why })
+    }
+
+    /// Logs what broke and gives people the request's id instead.
+    pub fn checked<T, E: std::fmt::Display>(&self, result: Result<T, E>) -> Result<T, AppError> {
+        result.map_err(|error| {
+            tracing::error!(%error, "a call failed");
+            AppError::Internal { request: self.request.id.clone() }
+        })
+    }
+}

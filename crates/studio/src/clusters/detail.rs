@@ -1,0 +1,363 @@
+//! One cluster with all that its page shows.
+
+use atelier_domain::UserId;
+use atelier_domain::access::{Action, Rights};
+use atelier_domain::compute::cluster::{Cluster, ClusterPhase, FailedLaunch};
+use atelier_domain::compute::job::Job;
+use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
+use atelier_domain::compute::verb::{ClusterState, ClusterVerb, Legality};
+use atelier_domain::compute::{ClusterId, JobId, NodeId, ScheduleId};
+use atelier_domain::error::AppError;
+use atelier_domain::reason::{Kind, Reason};
+use atelier_domain::schedule::Schedule;
+use atelier_domain::time::{Span, Timestamp};
+use atelier_domain::world::{PoolKey, ScheduleTarget, World};
+use atelier_engine::clock;
+use atelier_engine::store::NodeCounts;
+use atelier_simulate::forecast::Eta;
+
+use crate::caller::Caller;
+use crate::clusters::commands::find;
+use crate::clusters::list::{ClusterRow, add_costs, since_last_step};
+use crate::clusters::names::{add_decisions, add_names};
+use crate::clusters::nodes::{AgentFacts, NodeRow};
+use crate::clusters::{list, minimum, nodes};
+use crate::forecast::etas as forecast;
+use crate::money;
+use crate::orders::ask;
+
+/// Nodes of one page of the table.
+pub const NODES_SHOWN: usize = 50;
+/// Nodes on the map.
+const NODES_MAPPED: usize = 500;
+/// Waiting jobs that are shown.
+const QUEUE_SHOWN: usize = 50;
+/// Jobs that are looked through for those that are held back.
+const LOOKED_THROUGH: usize = 2_000;
+/// How far the chart reaches back.
+const CHART: Span = Span::hours(6);
+/// The shortest time that it shows.
+const CHART_LEAST: Span = Span::minutes(10);
+
+/// A cluster and everything about it.
+#[derive(Clone, Debug)]
+pub struct ClusterDetail {
+    /// As in the list.
+    pub row: ClusterRow,
+    /// Why it is as it is.
+    pub why: Option<WhyView>,
+    /// Whose it is.
+    pub owner: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// By whom it was paused or deleted; empty if it was not.
+    pub by: String,
+    /// Since when it is paused, if that is known.
+    pub paused_since: Option<Timestamp>,
+    /// How its queue is served.
+    pub queue_policy: QueuePolicy,
+    /// Idle nodes that are kept ready beyond what is needed.
+    pub warm: u32,
+    /// What sets the minimum at certain hours.
+    pub minimums: Vec<MinimumRow>,
+    /// What the minimum and the nodes kept ready cost while nothing runs: an hour now, and an average month.
+    pub at_rest: [String; 2],
+    /// The minimum that was set by hand.
+    pub own_min: u32,
+    /// How long a node stays idle.
+    pub idle: Span,
+    /// The tags as they are typed.
+    pub tags: String,
+    /// What an hour costs: one node, at the minimum, at the maximum, now.
+    pub per_hour: [String; 4],
+    /// Failed launches since the last that worked, the newest first.
+    pub failures: Vec<FailedLaunch>,
+    /// What can be done, or why not.
+    pub verbs: Verbs,
+    /// The state of each node, at most 500.
+    pub map: Vec<NodeRow>,
+    /// One page of the nodes with what their agents say.
+    pub nodes: Vec<NodeRow>,
+    /// Where that page begins.
+    pub nodes_from: usize,
+    /// The first of those that wait, in order.
+    pub queue: Vec<QueueRow>,
+    /// What the nodes did lately.
+    pub chart: Vec<(Timestamp, NodeCounts)>,
+    /// When the chart begins.
+    pub chart_from: Timestamp,
+    /// What was decided, the newest first.
+    pub decisions: Vec<DecisionLine>,
+    /// The cursor of the older ones.
+    pub older: Option<String>,
+}
+
+/// A schedule that sets the minimum.
+#[derive(Clone, Debug)]
+pub struct MinimumRow {
+    /// Which.
+    pub id: ScheduleId,
+    /// In words.
+    pub sentence: String,
+    /// Whether it acts.
+    pub is_enabled: bool,
+    /// When it acts next.
+    pub next: Option<Timestamp>,
+}
+
+/// A reason on a page.
+#[derive(Clone, Debug)]
+pub struct WhyView {
+    /// Its code.
+    pub code: &'static str,
+    /// What is so.
+    pub sentence: String,
+    /// What would change it.
+    pub next: String,
+    /// Whether something waits because of it.
+    pub is_wait: bool,
+}
+
+/// Which verbs can be used, each with the reason if not; none means that it can.
+#[derive(Clone, Debug)]
+pub struct Verbs {
+    rows: Vec<(ClusterVerb, Option<String>)>,
+}
+
+impl Verbs {
+    /// What forbids the state of the cluster; the right is judged by the page.
+    fn of(state: ClusterState) -> Self {
+        let judge = |verb: ClusterVerb| match verb.in_state(state) {
+            Legality::Yes | Legality::Later => None,
+            Legality::Already => Some(match verb {
+                ClusterVerb::Delete => "It is being deleted already.".to_owned(),
+                ClusterVerb::Pause => "It is paused already.".to_owned(),
+                _ => "It is not paused.".to_owned(),
+            }),
+            Legality::No(help) => Some(help.to_owned()),
+        };
+        Self { rows: ClusterVerb::ALL.into_iter().map(|verb| (verb, judge(verb))).collect() }
+    }
+
+    /// Why a verb cannot be used.
+    pub fn why_not(&self, verb: ClusterVerb) -> Option<String> {
+        self.rows.iter().find(|(known, _)| *known == verb).and_then(|(_, why)| why.clone())
+    }
+}
+
+/// A waiting job.
+#[derive(Clone, Debug)]
+pub struct QueueRow {
+    /// Which.
+    pub job: JobId,
+    /// What people call it.
+    pub name: String,
+    /// Whose it is.
+    pub owner: String,
+    /// What it needs: `2 × 4 cores, 16 GiB`.
+    pub needs: String,
+    /// Its priority.
+    pub priority: &'static str,
+    /// Its place; none if it is held back.
+    pub place: Option<u64>,
+    /// How much of what everybody has used lately its owner has, against what they are meant to have; empty where that does
+    /// not matter.
+    pub share: String,
+    /// What can be done with its place, and why not.
+    pub is_held: bool,
+    /// Why it waits.
+    pub why: WhyView,
+    /// Since when.
+    pub submitted: Timestamp,
+    /// The same by id.
+    pub owner_id: UserId,
+    /// When it starts.
+    pub eta: Option<Eta>,
+}
+
+/// One line of the decision log.
+#[derive(Clone, Debug)]
+pub struct DecisionLine {
+    /// What tells it apart.
+    pub key: String,
+    /// When.
+    pub at: Timestamp,
+    /// About which node; empty for the cluster itself.
+    pub node: String,
+    /// The code of its reason.
+    pub code: String,
+    /// Why.
+    pub sentence: String,
+}
+
+/// A cluster by its name. `nodes_from` and `before` turn the pages of its nodes and of the log. Needs `cluster.read`.
+pub async fn cluster(caller: &Caller, name: &str, nodes_from: usize, before: &str) -> Result<ClusterDetail, AppError> {
+    let actor = caller.authorise(Action::ClusterRead).await?;
+    let id = find(caller, name).await?;
+    let workspace = actor.workspace.id.clone();
+    let (later, currency) = (since_last_step(caller), caller.studio.settings().currency.clone());
+    let detail = ask(caller, move |world| look(world, id, later, nodes_from, &currency)).await?;
+    let mut detail = detail.ok_or_else(|| AppError::not_found("cluster"))?;
+    add_costs(caller, std::slice::from_mut(&mut detail.row)).await?;
+    add_names(caller, &mut detail).await?;
+    let waiting = detail.queue.iter().map(|row| (PoolKey::Cluster(id), row.job)).collect();
+    let mut etas = forecast::etas(caller, waiting).await;
+    for row in &mut detail.queue {
+        row.eta = etas.remove(&row.job);
+    }
+    let board = caller.studio.fleet().board();
+    for node in &mut detail.nodes {
+        node.agent = board.agent(node.id).filter(|agent| !agent.facts.version.is_empty()).map(AgentFacts::of);
+    }
+    add_decisions(caller, &workspace, &mut detail, before).await?;
+    // What is younger fills the width too, but ten minutes are the least that says something.
+    let now = clock::now().0;
+    let from = detail.created.0.clamp(now - CHART.as_millis(), now - CHART_LEAST.as_millis());
+    detail.chart_from = Timestamp(from);
+    detail.chart = caller.checked(caller.store().cluster_counts(id, detail.chart_from).await)?;
+    Ok(detail)
+}
+
+/// What the World knows of it.
+fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: &str) -> Option<ClusterDetail> {
+    let cluster = world.cluster(id)?;
+    let row = list::row(world, cluster, later);
+    let price = |nodes: u64| {
+        let sum = row.price.0.saturating_mul(nodes);
+        money::price(atelier_domain::compute::size::Price(sum), currency)
+    };
+    let per_hour = [1, u64::from(cluster.min()), u64::from(cluster.scale.max), row.counts.nodes()].map(price);
+    let now = clock::now();
+    let schedules: Vec<(ScheduleId, Schedule)> =
+        world.schedules_for(ScheduleTarget::Cluster(id)).map(|entry| (entry.id, entry.schedule.clone())).collect();
+    let only: Vec<Schedule> = schedules.iter().map(|(_, schedule)| schedule.clone()).collect();
+    let scale = cluster.scale;
+    // Nodes of the minimum that are idle are ready too: the larger number counts.
+    let kept = minimum::kept_a_month(&only, scale, now);
+    let month = money::cost(row.price.for_span(kept), currency);
+    let at_rest = [price(u64::from(cluster.min().max(scale.warm).min(scale.max))), month];
+    let pool = world.pool(&PoolKey::Cluster(id));
+    let ids: Vec<NodeId> = pool.map(|pool| pool.nodes.iter().copied().collect()).unwrap_or_default();
+    let rows = |ids: &[NodeId]| -> Vec<NodeRow> {
+        ids.iter().filter_map(|node| Some(nodes::row(world, world.node(*node)?))).collect()
+    };
+    let page: Vec<NodeId> = ids.iter().copied().skip(nodes_from).take(NODES_SHOWN).collect();
+    let mut failures = cluster.trouble.history.clone();
+    failures.reverse();
+    Some(ClusterDetail {
+        why: world.explain_cluster(id).map(|reason| WhyView::of(&reason)),
+        owner: String::new(),
+        created: cluster.created,
+        by: by(cluster),
+        paused_since: match &cluster.phase {
+            ClusterPhase::Paused { since, .. } => *since,
+            ClusterPhase::Active | ClusterPhase::Deleting { .. } => None,
+        },
+        queue_policy: cluster.queue,
+        warm: cluster.scale.warm,
+        minimums: schedules.iter().map(|(id, schedule)| minimum(*id, schedule, now)).collect(),
+        at_rest,
+        own_min: cluster.scale.min,
+        idle: cluster.scale.idle,
+        tags: cluster.tags.typed(),
+        per_hour,
+        failures,
+        verbs: Verbs::of(row.state),
+        map: rows(&ids[..ids.len().min(NODES_MAPPED)]),
+        nodes: rows(&page),
+        nodes_from,
+        queue: queue(world, id),
+        chart: Vec::new(),
+        chart_from: Timestamp(0),
+        decisions: Vec::new(),
+        older: None,
+        row,
+    })
+}
+
+fn minimum(id: ScheduleId, schedule: &Schedule, now: Timestamp) -> MinimumRow {
+    MinimumRow {
+        id,
+        sentence: schedule.sentence(),
+        is_enabled: schedule.is_enabled,
+        next: schedule.next_acting_after(now).map(|firing| firing.at),
+    }
+}
+
+fn by(cluster: &Cluster) -> String {
+    match &cluster.phase {
+        ClusterPhase::Active => String::new(),
+        ClusterPhase::Paused { by, .. } | ClusterPhase::Deleting { by } => by.to_string(),
+    }
+}
+
+/// The first of those that wait, then those that are held back.
+fn queue(world: &World, id: ClusterId) -> Vec<QueueRow> {
+    let Some(pool) = world.pool(&PoolKey::Cluster(id)) else { return Vec::new() };
+    let in_line = pool.queue.in_order(QUEUE_SHOWN).into_iter().enumerate();
+    let in_line = in_line.map(|(place, job)| (job, Some(place as u64 + 1)));
+    let is_held = |id: &JobId| world.job(*id).is_some_and(|job| job.is_queued() && !job.is_eligible());
+    let held = pool.jobs.iter().take(LOOKED_THROUGH).copied().filter(is_held).map(|job| (job, None));
+    let rows = in_line.chain(held).take(QUEUE_SHOWN);
+    rows.filter_map(|(job, place)| world.look_up(job).map(|job| queue_row(world, &job, place))).collect()
+}
+
+fn queue_row(world: &World, job: &Job, place: Option<u64>) -> QueueRow {
+    let shape = job.spec.shape;
+    let why = world.explain_job(job.id).map(|reason| WhyView::of(&reason));
+    QueueRow {
+        job: job.id,
+        name: String::new(),
+        owner: String::new(),
+        needs: if job.spec.nodes == 1 { shape.to_string() } else { format!("{} × {shape}", job.spec.nodes) },
+        priority: job.spec.priority.key(),
+        place,
+        share: share(world, job),
+        is_held: job.held.is_some(),
+        why: why.unwrap_or_else(WhyView::none),
+        submitted: job.submitted,
+        eta: None,
+        owner_id: job.owner.clone(),
+    }
+}
+
+/// What decides about whose turn it is, where shares do.
+fn share(world: &World, job: &Job) -> String {
+    if world.queue_policy(&PoolKey::of_job(job)).order != QueueOrder::FairShare {
+        return String::new();
+    }
+    let standing = world.standing(&job.workspace, &job.owner);
+    let part = match standing.used_by_all {
+        0 => 0,
+        all => (standing.used * 100 + all / 2) / all,
+    };
+    format!("{part} % used, weight {}", standing.weight)
+}
+
+impl WhyView {
+    /// A reason in words.
+    pub fn of(reason: &Reason) -> Self {
+        Self {
+            code: reason.code(),
+            sentence: reason.sentence(),
+            next: reason.next_step().unwrap_or_default().to_string(),
+            is_wait: reason.kind() == Kind::Wait,
+        }
+    }
+
+    const fn none() -> Self {
+        Self { code: "", sentence: String::new(), next: String::new(), is_wait: false }
+    }
+}
+
+/// Why the right to a verb is missing, if it is.
+pub fn right_for(rights: &Rights, verb: ClusterVerb) -> Result<(), atelier_domain::access::Denied> {
+    use atelier_domain::access::Whose;
+    match verb {
+        ClusterVerb::Scale | ClusterVerb::Pause | ClusterVerb::Resume => {
+            rights.check(Action::ClusterScale, Whose::Others)
+        }
+        ClusterVerb::Submit => rights.check(Action::JobSubmit, Whose::Own),
+        ClusterVerb::Delete => rights.check(Action::ClusterDelete, Whose::Others),
+    }
+}

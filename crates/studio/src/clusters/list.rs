@@ -1,0 +1,245 @@
+//! The list of clusters.
+
+use std::collections::BTreeSet;
+
+use atelier_domain::access::{Action, Grant, Rights};
+use atelier_domain::compute::cluster::Cluster;
+use atelier_domain::compute::node::Holder;
+use atelier_domain::compute::size::{Price, Tier};
+use atelier_domain::compute::verb::ClusterState;
+use atelier_domain::compute::{ClusterId, JobId};
+use atelier_domain::error::AppError;
+use atelier_domain::text::search_text;
+use atelier_domain::time::Span;
+use atelier_domain::world::{PoolKey, World};
+use atelier_domain::{Timestamp, UserId};
+use atelier_engine::clock;
+use atelier_engine::store::{NodeCounts, ledger_name};
+
+use crate::caller::Caller;
+use crate::orders::ask;
+use crate::{clock as said, money};
+
+/// How many clusters a page shows.
+const PAGE: usize = 50;
+
+/// What the list is sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClusterSort {
+    /// By name.
+    #[default]
+    Name,
+    /// By the number of nodes.
+    Nodes,
+    /// By the number of waiting jobs.
+    Waiting,
+}
+
+impl ClusterSort {
+    /// Every order.
+    pub const ALL: [Self; 3] = [Self::Name, Self::Nodes, Self::Waiting];
+
+    /// The name in the URL.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Nodes => "nodes",
+            Self::Waiting => "waiting",
+        }
+    }
+}
+
+/// What the list shows, as the URL holds it: `?q=&state=&sort=&dir=&after=`.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterQuery {
+    /// Part of a name, a size or a tag.
+    pub q: String,
+    /// Only those in this state.
+    pub state: Option<ClusterState>,
+    /// The order.
+    pub sort: ClusterSort,
+    /// From last to first.
+    pub descending: bool,
+    /// How many are left out before the first.
+    pub after: usize,
+}
+
+/// One page of the list.
+#[derive(Clone, Debug)]
+pub struct ClusterPage {
+    /// At most 50 clusters.
+    pub rows: Vec<ClusterRow>,
+    /// How many fit the filter.
+    pub matching: usize,
+    /// How many there are.
+    pub all: usize,
+    /// Whether there are more.
+    pub next: Option<usize>,
+    /// Where the page before begins.
+    pub previous: Option<usize>,
+    /// Why the engine does nothing at all, if somebody paused it.
+    pub paused: Option<String>,
+}
+
+/// A cluster in a list.
+#[derive(Clone, Debug)]
+pub struct ClusterRow {
+    /// Its id.
+    pub id: ClusterId,
+    /// Its name.
+    pub name: String,
+    /// Its state.
+    pub state: ClusterState,
+    /// Why it is as it is.
+    pub why: String,
+    /// Whether dedicated work may take its nodes back.
+    pub tier: Tier,
+    /// Its size.
+    pub size: String,
+    /// What a node has, in words.
+    pub shape: String,
+    /// Its nodes by state; `queued` are all jobs that wait.
+    pub counts: NodeCounts,
+    /// The fewest nodes, as it is now.
+    pub min: u32,
+    /// The most nodes.
+    pub max: u32,
+    /// Jobs that have left the queue.
+    pub running: u64,
+    /// What it has cost today; nothing where that is not for the caller to know.
+    pub cost_today: Option<String>,
+    /// What people note about it.
+    pub tags: Vec<String>,
+    pub owner: UserId,
+    pub unsettled: u64,
+    pub price: Price,
+}
+
+/// Clusters of the workspace. Needs `cluster.read`.
+pub async fn list_clusters(caller: &Caller, query: &ClusterQuery) -> Result<ClusterPage, AppError> {
+    let actor = caller.authorise(Action::ClusterRead).await?;
+    let workspace = actor.workspace.id.clone();
+    let (later, words) = (since_last_step(caller), search_text(&query.q).to_lowercase());
+    let (wanted, paused) = ask(caller, move |world| {
+        let rows: Vec<ClusterRow> = world
+            .clusters()
+            .filter(|cluster| cluster.workspace == workspace)
+            .map(|cluster| row(world, cluster, later))
+            .collect();
+        let pause = world.state().pause.as_ref();
+        (rows, pause.map(|pause| format!("{} paused all acting: {}", pause.by, pause.why)))
+    })
+    .await?;
+    let all = wanted.len();
+    let mut rows: Vec<ClusterRow> = wanted
+        .into_iter()
+        .filter(|row| query.state.is_none_or(|state| row.state == state))
+        .filter(|row| {
+            let text = format!("{} {} {} {}", row.name, row.size, row.tier.key(), row.tags.join(" ")).to_lowercase();
+            words.is_empty() || text.contains(&words)
+        })
+        .collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    match query.sort {
+        ClusterSort::Name => {}
+        ClusterSort::Nodes => rows.sort_by_key(|row| row.counts.nodes()),
+        ClusterSort::Waiting => rows.sort_by_key(|row| row.counts.queued),
+    }
+    if query.descending {
+        rows.reverse();
+    }
+    let matching = rows.len();
+    let mut rows: Vec<ClusterRow> = rows.into_iter().skip(query.after).take(PAGE).collect();
+    add_costs(caller, &mut rows).await?;
+    Ok(ClusterPage {
+        next: (query.after + PAGE < matching).then_some(query.after + PAGE),
+        previous: (query.after > 0).then(|| query.after.saturating_sub(PAGE)),
+        rows,
+        matching,
+        all,
+        paused,
+    })
+}
+
+/// How long ago the World last looked at its clock.
+pub fn since_last_step(caller: &Caller) -> Span {
+    caller.studio.engine().status().committed_at.map_or(Span::ZERO, |at| clock::now().since(at))
+}
+
+/// Whether what that person's things cost is for the caller to know.
+pub fn sees_cost(rights: &Rights, caller: &UserId, owner: &UserId) -> bool {
+    match rights.grant(Action::CostRead) {
+        Grant::Any => true,
+        Grant::Own => caller == owner,
+        Grant::No => false,
+    }
+}
+
+/// The hour, counted from 1970, in which the day of a time zone began.
+pub fn hour_of_midnight(now: Timestamp, zone: &str) -> i64 {
+    said::midnight(now, zone).0.div_euclid(3_600_000)
+}
+
+/// Adds what clusters have cost today, as far as the caller may know it.
+pub async fn add_costs(caller: &Caller, rows: &mut [ClusterRow]) -> Result<(), AppError> {
+    let actor = caller.actor()?;
+    let holders: Vec<String> = rows.iter().map(|row| ledger_name(Holder::Cluster(row.id))).collect();
+    let since = hour_of_midnight(clock::now(), &actor.person.time_zone);
+    let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
+    let (rights, currency) = (actor.person.rights(), &caller.studio.settings().currency);
+    for (row, holder) in rows.iter_mut().zip(&holders) {
+        let settled = charged.get(holder).map_or(0, |charge| charge.cost);
+        row.cost_today = sees_cost(&rights, &actor.person.id, &row.owner)
+            .then(|| money::cost(settled.saturating_add(row.unsettled), currency));
+    }
+    Ok(())
+}
+
+pub fn row(world: &World, cluster: &Cluster, later: Span) -> ClusterRow {
+    let (counts, running) = count(world, cluster.id);
+    let pool = world.pool(&PoolKey::Cluster(cluster.id));
+    let unsettled = pool
+        .into_iter()
+        .flat_map(|pool| &pool.nodes)
+        .filter_map(|node| world.node(*node))
+        .fold(0_u64, |sum, node| sum.saturating_add(world.unsettled(node, later)));
+    let size = world.sizes().find(|size| size.name == cluster.size);
+    ClusterRow {
+        id: cluster.id,
+        name: cluster.name.to_string(),
+        state: world.cluster_state(cluster),
+        why: world.explain_cluster(cluster.id).map(|reason| reason.sentence()).unwrap_or_default(),
+        tier: cluster.tier,
+        size: cluster.size.to_string(),
+        shape: size.map(|size| size.shape.to_string()).unwrap_or_default(),
+        counts,
+        min: cluster.min(),
+        max: cluster.scale.max,
+        running,
+        cost_today: None,
+        tags: cluster
+            .tags
+            .0
+            .iter()
+            .map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name}: {value}") })
+            .collect(),
+        owner: cluster.owner.clone(),
+        unsettled,
+        price: size.map(|size| size.price).unwrap_or_default(),
+    }
+}
+
+/// The nodes of a cluster by state and the jobs that wait, and how many jobs are on its nodes.
+pub fn count(world: &World, cluster: ClusterId) -> (NodeCounts, u64) {
+    let Some(pool) = world.pool(&PoolKey::Cluster(cluster)) else { return (NodeCounts::default(), 0) };
+    let mut counts = NodeCounts::default();
+    let mut on_nodes: BTreeSet<JobId> = BTreeSet::new();
+    for id in &pool.nodes {
+        let (Some(node), Some(on)) = (world.node(*id), world.on_node(*id)) else { continue };
+        crate::clusters::nodes::bump(&mut counts, node.state(!on.jobs.is_empty()));
+        on_nodes.extend(&on.jobs);
+    }
+    let running = on_nodes.len() as u64;
+    counts.queued = pool.all_jobs().saturating_sub(running);
+    (counts, running)
+}

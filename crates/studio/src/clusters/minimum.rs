@@ -1,0 +1,153 @@
+//! The minimum of a cluster by schedule: more nodes at certain hours, fewer at others.
+
+use atelier_domain::Timestamp;
+use atelier_domain::access::Action as Right;
+use atelier_domain::compute::cluster::ScaleSettings;
+use atelier_domain::compute::{ClusterId, ScheduleId};
+use atelier_domain::error::AppError;
+use atelier_domain::schedule::timetable::MAX_PREVIEW;
+use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
+use atelier_domain::time::Span;
+use atelier_domain::world::{Answer, Order, ScheduleTarget};
+use atelier_engine::run::CommandId;
+
+use crate::caller::Caller;
+use crate::orders::{ask, order};
+use crate::schedules::awake::MONTH;
+
+/// How far is looked ahead.
+const AHEAD: Span = Span::hours(35 * 24);
+/// How long is counted, from the first change on: whole weeks.
+const COUNTED: Span = Span::hours(28 * 24);
+
+/// The schedules of a cluster, in the order in which they were made. Whether the caller may see it was judged before.
+pub async fn of_cluster(caller: &Caller, id: ClusterId) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
+    ask(caller, move |world| {
+        let mine = world.schedules_for(ScheduleTarget::Cluster(id));
+        mine.map(|entry| (entry.id, entry.schedule.clone())).collect()
+    })
+    .await
+}
+
+/// One schedule of a cluster.
+pub async fn find(caller: &Caller, cluster: ClusterId, id: ScheduleId) -> Result<Schedule, AppError> {
+    let all = of_cluster(caller, cluster).await?;
+    let found = all.into_iter().find(|(known, _)| *known == id).map(|(_, schedule)| schedule);
+    found.ok_or_else(|| AppError::not_found("schedule"))
+}
+
+/// Sets the minimum at those times. Needs `cluster.scale`.
+pub async fn add(
+    caller: &Caller,
+    id: CommandId,
+    cluster: ClusterId,
+    nodes: u32,
+    timetable: Timetable,
+) -> Result<ScheduleId, AppError> {
+    caller.authorise(Right::ClusterScale).await?;
+    let wanted = Order::AddSchedule {
+        target: ScheduleTarget::Cluster(cluster),
+        action: Action::MinNodes(nodes),
+        timetable: Box::new(timetable),
+        jobs: StopJobs::Now,
+    };
+    match order(caller, id, wanted, None, None).await? {
+        Answer::Schedule(schedule) => Ok(schedule),
+        other => caller.checked(Err(format!("a new schedule was answered with {other:?}"))),
+    }
+}
+
+/// Switches a schedule on or off. Needs `cluster.scale`.
+pub async fn enable(
+    caller: &Caller,
+    id: CommandId,
+    cluster: ClusterId,
+    schedule: ScheduleId,
+    is_enabled: bool,
+) -> Result<Answer, AppError> {
+    caller.authorise(Right::ClusterScale).await?;
+    find(caller, cluster, schedule).await?;
+    order(caller, id, Order::EnableSchedule { schedule, is_enabled }, None, None).await
+}
+
+/// Takes a schedule away. Needs `cluster.scale`.
+pub async fn remove(
+    caller: &Caller,
+    id: CommandId,
+    cluster: ClusterId,
+    schedule: ScheduleId,
+) -> Result<Answer, AppError> {
+    caller.authorise(Right::ClusterScale).await?;
+    find(caller, cluster, schedule).await?;
+    order(caller, id, Order::RemoveSchedule(schedule), None, None).await
+}
+
+/// How long nodes are kept in an average month while nothing runs, all nodes together: those of the minimum by the hour, or the
+/// cluster's own where no schedule has spoken, and never fewer than those that are kept ready.
+pub fn kept_a_month(schedules: &[Schedule], scale: ScaleSettings, now: Timestamp) -> Span {
+    let kept = |min: u32| min.max(scale.warm).min(scale.max);
+    let mut until = now.plus(AHEAD);
+    let mut changes: Vec<(Timestamp, u32)> = Vec::new();
+    for schedule in schedules.iter().filter(|schedule| schedule.is_enabled) {
+        let Action::MinNodes(nodes) = schedule.action else { continue };
+        let firings = schedule.timetable.preview(MAX_PREVIEW, now);
+        if let Some(last) = firings.last().filter(|_| firings.len() == MAX_PREVIEW) {
+            until = until.min(last.at);
+        }
+        changes.extend(firings.iter().map(|firing| (firing.at, kept(nodes))));
+    }
+    changes.retain(|(at, _)| *at <= until);
+    // Of two at the same instant the larger counts, so it comes last.
+    changes.sort_unstable();
+    let month = MONTH.as_millis().unsigned_abs();
+    let Some(&(first, _)) = changes.first() else { return Span::millis(month * u64::from(kept(scale.min))) };
+    let until = until.min(first.plus(COUNTED));
+    changes.retain(|(at, _)| *at <= until);
+    let (mut since, mut nodes, mut sum) = (first, 0_u32, 0_u128);
+    for (at, next) in changes.into_iter().chain([(until, 0)]) {
+        sum += u128::from(nodes) * u128::try_from(at.since(since).as_millis()).unwrap_or(0);
+        (since, nodes) = (at, next);
+    }
+    let watched = u128::try_from(until.since(first).as_millis()).unwrap_or(0).max(1);
+    Span::millis(u64::try_from(sum * u128::from(month) / watched).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use atelier_domain::schedule::{Cron, Trigger, Zone};
+
+    use super::*;
+
+    fn schedule(nodes: u32, cron: &str) -> Schedule {
+        let trigger = Trigger::Cron(Cron::parse(cron).expect("an expression"));
+        let timetable = Timetable::new(trigger, Zone::parse("UTC").expect("a zone"), None).expect("a timetable");
+        Schedule::new(Action::MinNodes(nodes), timetable, Timestamp(0))
+    }
+
+    fn hours(schedules: &[Schedule], min: u32) -> i64 {
+        hours_with(schedules, min, 0)
+    }
+
+    fn hours_with(schedules: &[Schedule], min: u32, warm: u32) -> i64 {
+        let scale = ScaleSettings { min, max: 8, idle: Span::ZERO, warm };
+        // A Monday.
+        kept_a_month(schedules, scale, Timestamp(1_774_828_800_000)).as_millis() / 3_600_000
+    }
+
+    #[test]
+    fn nodes_of_the_minimum_are_counted_by_their_hours() {
+        let near = |found: i64, wanted: f64| (found as f64 - wanted).abs() <= 2.0;
+        assert_eq!(hours(&[], 2), 1_460);
+        let half = [schedule(4, "0 8 * * *"), schedule(0, "0 20 * * *")];
+        assert!(near(hours(&half, 3), 730.0 * 4.0 / 2.0), "{}", hours(&half, 3));
+        let office = [schedule(4, "0 8 * * MON-FRI"), schedule(1, "0 18 * * MON-FRI")];
+        assert!(near(hours(&office, 0), 730.0 * (4.0 * 50.0 + 118.0) / 168.0), "{}", hours(&office, 0));
+        // What is kept ready is kept at any hour.
+        assert!(near(hours_with(&half, 0, 1), 730.0 * 5.0 / 2.0), "{}", hours_with(&half, 0, 1));
+        assert_eq!(hours_with(&[], 1, 3), 2_190);
+        // Nobody keeps more than the maximum, and what is switched off says nothing.
+        assert!(near(hours(&[schedule(20, "0 8 * * *")], 0), 730.0 * 8.0));
+        let off = Schedule { is_enabled: false, ..schedule(4, "0 8 * * *") };
+        assert_eq!(hours(&[off], 1), 730);
+    }
+}

@@ -1,0 +1,71 @@
+//! What the page of a cluster shows beside the World: names of people and jobs, and what was decided.
+
+use std::collections::HashMap;
+
+use atelier_domain::compute::JobId;
+use atelier_domain::error::AppError;
+use atelier_domain::world::About;
+use atelier_domain::{UserId, WorkspaceId};
+use atelier_engine::store::{DecisionEntry, DecisionFilter};
+
+use crate::caller::Caller;
+use crate::clusters::detail::{ClusterDetail, DecisionLine};
+
+/// Decisions of one page.
+const DECISIONS_SHOWN: i64 = 20;
+
+/// Names of people and of jobs are in the store.
+pub async fn add_names(caller: &Caller, detail: &mut ClusterDetail) -> Result<(), AppError> {
+    let mut people: Vec<UserId> = detail.queue.iter().map(|row| row.owner_id.clone()).collect();
+    people.push(detail.row.owner.clone());
+    people.sort();
+    people.dedup();
+    let people: HashMap<UserId, String> = caller
+        .checked(caller.store().people_by_id(&people).await)?
+        .into_iter()
+        .map(|person| (person.id, person.name))
+        .collect();
+    let on_nodes = detail.nodes.iter().flat_map(|node| node.jobs.iter().map(|job| job.id));
+    let ids: Vec<JobId> = detail.queue.iter().map(|row| row.job).chain(on_nodes).collect();
+    let jobs = caller.checked(caller.store().job_names(&ids).await)?;
+    let name_of = |id: &JobId| jobs.get(id).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| id.to_string());
+    detail.owner = people.get(&detail.row.owner).cloned().unwrap_or_default();
+    for row in &mut detail.queue {
+        row.owner = people.get(&row.owner_id).cloned().unwrap_or_default();
+        row.name = name_of(&row.job);
+    }
+    for job in detail.nodes.iter_mut().flat_map(|node| &mut node.jobs) {
+        job.name = name_of(&job.id);
+    }
+    Ok(())
+}
+
+/// What was decided about the cluster and the nodes that it has.
+pub async fn add_decisions(
+    caller: &Caller,
+    workspace: &WorkspaceId,
+    detail: &mut ClusterDetail,
+    before: &str,
+) -> Result<(), AppError> {
+    let nodes = detail.map.iter().map(|node| About::Node(node.id)).take(200);
+    let about = std::iter::once(About::Cluster(detail.row.id)).chain(nodes).collect();
+    let before = before.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let filter = DecisionFilter { about, before, limit: DECISIONS_SHOWN + 1 };
+    let mut entries = caller.checked(caller.store().decisions(workspace, &filter).await)?;
+    let has_more = entries.len() as i64 > DECISIONS_SHOWN;
+    entries.truncate(usize::try_from(DECISIONS_SHOWN).unwrap_or(usize::MAX));
+    let cursor = |revision: i64, ordinal: i64| format!("{revision}.{ordinal}");
+    detail.older = entries.last().filter(|_| has_more).map(|last| cursor(last.revision, last.ordinal));
+    let line = |entry: DecisionEntry| DecisionLine {
+        key: cursor(entry.revision, entry.ordinal),
+        at: entry.at,
+        node: match entry.about {
+            About::Node(node) => node.to_string(),
+            _ => String::new(),
+        },
+        code: entry.code,
+        sentence: entry.sentence,
+    };
+    detail.decisions = entries.into_iter().map(line).collect();
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! The nodes of a cluster, with what their agents say.
+
+use atelier_domain::compute::node::{Node, NodeState};
+use atelier_domain::compute::resources::{Cores, Memory};
+use atelier_domain::compute::{JobId, NodeId};
+use atelier_domain::time::{Span, Timestamp};
+use atelier_domain::world::World;
+use atelier_engine::fleet::AgentView;
+use atelier_engine::store::NodeCounts;
+
+use crate::orders::said;
+
+/// A node on a page.
+#[derive(Clone, Debug)]
+pub struct NodeRow {
+    /// Its id.
+    pub id: NodeId,
+    /// Its state.
+    pub state: NodeState,
+    /// What it waits for, or why it leaves; empty if there is nothing to say.
+    pub why: String,
+    /// What runs there.
+    pub jobs: Vec<JobOnNode>,
+    /// When it was wanted.
+    pub created: Timestamp,
+    /// Where it is made.
+    pub site: String,
+    /// What its agent says; none before it has called.
+    pub agent: Option<AgentFacts>,
+}
+
+/// A job on a node.
+#[derive(Clone, Debug)]
+pub struct JobOnNode {
+    /// Which.
+    pub id: JobId,
+    /// What people call it.
+    pub name: String,
+}
+
+/// What an agent says about itself and its node.
+#[derive(Clone, Debug)]
+pub struct AgentFacts {
+    /// The version of the program.
+    pub version: String,
+    /// The machine.
+    pub host: String,
+    /// The process.
+    pub pid: u32,
+    /// Whether it is connected.
+    pub is_connected: bool,
+    /// How long ago it was heard of.
+    pub silent: Span,
+    /// By what limits are enforced.
+    pub limits: &'static str,
+    /// What is amiss with isolation.
+    pub warnings: Vec<String>,
+    /// How much of its cores is in use: `1.4 of 4 cores`; empty before the first sample.
+    pub cores: String,
+    /// How much of its memory is in use: `3.1 GiB of 16 GiB`; empty before the first sample.
+    pub memory: String,
+}
+
+impl AgentFacts {
+    /// What pages show of an agent.
+    pub fn of(agent: AgentView) -> Self {
+        let (facts, sample) = (agent.facts, agent.sample);
+        Self {
+            cores: sample.as_ref().map(|sample| cores_in_use(sample.cores, facts.shape.cores)).unwrap_or_default(),
+            memory: sample
+                .as_ref()
+                .map(|sample| format!("{} of {}", Memory(sample.memory), Memory(facts.shape.memory)))
+                .unwrap_or_default(),
+            version: facts.version,
+            host: facts.host,
+            pid: facts.pid,
+            is_connected: agent.is_connected,
+            silent: Span::millis(agent.silent_ms),
+            limits: facts.limits.sentence(),
+            warnings: facts.warnings,
+        }
+    }
+}
+
+/// To a tenth of a core: more digits only flicker.
+fn cores_in_use(used: u64, all: u64) -> String {
+    let tenths = (used + 50) / 100;
+    format!("{}.{} of {}", tenths / 10, tenths % 10, Cores(all))
+}
+
+/// A node without the names of its jobs, which are in the store.
+pub fn row(world: &World, node: &Node) -> NodeRow {
+    let jobs = world.on_node(node.id).map(|on| on.jobs.clone()).unwrap_or_default();
+    NodeRow {
+        id: node.id,
+        state: node.state(!jobs.is_empty()),
+        why: world.explain_node(node.id).map(|reason| said(&reason)).unwrap_or_default(),
+        jobs: jobs.into_iter().map(|id| JobOnNode { id, name: String::new() }).collect(),
+        created: node.created,
+        site: node.site.to_string(),
+        agent: None,
+    }
+}
+
+/// Counts a node.
+pub const fn bump(counts: &mut NodeCounts, state: NodeState) {
+    let count = match state {
+        NodeState::Preparing => &mut counts.preparing,
+        NodeState::Idle => &mut counts.idle,
+        NodeState::Running => &mut counts.running,
+        NodeState::Leaving | NodeState::Preempted => &mut counts.leaving,
+        NodeState::Unusable => &mut counts.unusable,
+    };
+    *count += 1;
+}

@@ -1,0 +1,286 @@
+//! What other settings of a cluster would have done to its own jobs of the last days: the simulator on recorded history.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use atelier_domain::UserId;
+use atelier_domain::access::Action;
+use atelier_domain::compute::cluster::{Cluster, ScaleSettings};
+use atelier_domain::compute::job::{JobState, Target, Verdict};
+use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
+use atelier_domain::error::AppError;
+use atelier_domain::text::{Problem, shortened};
+use atelier_domain::time::{Span, Timestamp};
+use atelier_engine::clock;
+use atelier_engine::store::{JobFilter, JobRow};
+use atelier_simulate::scenario::draft::{PolicyDraft, SizeDraft};
+use atelier_simulate::{Draft, Recorded, Report, Scenario, Stopped, simulate};
+
+use crate::caller::Caller;
+use crate::orders::ask;
+
+/// How far it looks back.
+pub const DAYS: u32 = 7;
+/// The most jobs that are played.
+const MOST_JOBS: usize = 50_000;
+/// Jobs that are read at once.
+const PAGE: i64 = 2_000;
+/// How long one preview may take.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
+/// What may happen under one policy.
+const MOST_EVENTS: u64 = 5_000_000;
+/// How long work goes on after the last job came.
+const WIND_DOWN: &str = "1 day";
+/// People whose last preview is kept.
+const MOST_KEPT: usize = 100;
+
+/// Settings to be tried, as they were typed; what is empty stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Typed {
+    /// The fewest nodes.
+    pub min: String,
+    /// The most nodes.
+    pub max: String,
+    /// For how many seconds a node stays idle.
+    pub idle: String,
+    /// Idle nodes that are kept ready.
+    pub warm: String,
+    /// `fifo` or `fair-share`.
+    pub order: String,
+    /// `on` or `off`.
+    pub backfill: String,
+}
+
+/// A cluster as it is set, what was typed, and what came of it.
+#[derive(Debug)]
+pub struct Preview {
+    /// The cluster's name.
+    pub cluster: String,
+    /// How it scales now.
+    pub scale: ScaleSettings,
+    /// How its queue is served now.
+    pub policy: QueuePolicy,
+    /// How long a launch takes there.
+    pub launch: Span,
+    /// Jobs of the last days that ran there.
+    pub jobs: usize,
+    /// Whether there are more of them than are played.
+    pub is_cut: bool,
+    /// What is wrong with what was typed.
+    pub problems: Vec<Problem>,
+    /// Why nothing was worked out, where no field is to blame.
+    pub refusal: Option<String>,
+    /// What came out.
+    pub report: Option<Arc<Report>>,
+}
+
+/// Previews that were made lately, one for each person, and who waits for one.
+#[derive(Default)]
+pub struct Previews {
+    busy: Mutex<std::collections::HashSet<UserId>>,
+    kept: Mutex<HashMap<UserId, (Timestamp, Arc<Report>)>>,
+}
+
+/// A person's one turn; given back when it is dropped.
+struct Turn<'previews> {
+    previews: &'previews Previews,
+    person: UserId,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.previews.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.person);
+    }
+}
+
+impl Previews {
+    fn turn(&self, person: &UserId) -> Option<Turn<'_>> {
+        let is_new = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(person.clone());
+        is_new.then(|| Turn { previews: self, person: person.clone() })
+    }
+
+    fn keep(&self, person: &UserId, report: &Arc<Report>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MOST_KEPT
+            && let Some(oldest) = kept.iter().min_by_key(|(_, (at, _))| *at).map(|(person, _)| person.clone())
+        {
+            kept.remove(&oldest);
+        }
+        kept.insert(person.clone(), (clock::now(), Arc::clone(report)));
+    }
+
+    /// A person's last preview.
+    pub fn last(&self, person: &UserId) -> Option<Arc<Report>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(person).map(|(_, report)| Arc::clone(report))
+    }
+}
+
+/// A cluster's settings, and what those that were typed would have done if any were. Needs `cluster.scale`.
+pub async fn preview(caller: &Caller, name: &str, typed: Option<Typed>) -> Result<Preview, AppError> {
+    let actor = caller.authorise(Action::ClusterScale).await?;
+    let id = crate::clusters::commands::find(caller, name).await?;
+    let workspace = actor.workspace.id.clone();
+    let (own, whole) = (workspace.clone(), workspace.clone());
+    let found = ask(caller, move |world| {
+        let cluster = world.cluster(id).filter(|cluster| cluster.workspace == own)?.clone();
+        Some((cluster, Draft::of_server(world, &whole)))
+    });
+    let (cluster, draft) = found.await?.ok_or_else(|| AppError::not_found("cluster"))?;
+    let since = Timestamp(clock::now().0 - Span::hours(24 * DAYS).as_millis());
+    let (rows, is_cut) = past_jobs(caller, Target::Cluster(id), since).await?;
+    let mut preview = Preview {
+        cluster: cluster.name.to_string(),
+        scale: cluster.scale,
+        policy: cluster.queue,
+        launch: caller.studio.forecasts().launch_of(&cluster.size),
+        jobs: rows.len(),
+        is_cut,
+        problems: Vec::new(),
+        refusal: None,
+        report: None,
+    };
+    let Some(typed) = typed.filter(|_| !rows.is_empty()) else { return Ok(preview) };
+    let changes = match changes(&cluster, &typed) {
+        Ok(changes) => changes,
+        Err(problems) => {
+            preview.problems = problems;
+            return Ok(preview);
+        }
+    };
+    let previews = caller.studio.previews();
+    let Some(_turn) = previews.turn(&actor.person.id) else {
+        preview.refusal = Some("Another preview of yours is still being worked out. Wait until it is there.".into());
+        return Ok(preview);
+    };
+    let name = cluster.name.to_string();
+    let history = rows.iter().filter_map(|row| recorded(row, &name)).collect();
+    let launch = format!("{} ms", preview.launch.as_millis());
+    let sizes = draft.size.into_iter().map(|size| SizeDraft { launch: Some(launch.clone()), ..size });
+    let draft = Draft {
+        size: sizes.collect(),
+        name: format!("{name}, the last {DAYS} days"),
+        wind_down: Some(WIND_DOWN.into()),
+        max_events: Some(MOST_EVENTS),
+        currency: Some(caller.studio.settings().currency.clone()),
+        cluster: draft.cluster.into_iter().filter(|draft| draft.name == name).collect(),
+        policy: vec![PolicyDraft { name: "As it is".into(), ..PolicyDraft::default() }, changes],
+        ..draft
+    };
+    let until = clock::instant() + TIME_LIMIT;
+    let worked_out = tokio::task::spawn_blocking(move || play(&draft, history, until));
+    match caller.checked(worked_out.await)? {
+        Ok(report) => {
+            let report = Arc::new(report);
+            previews.keep(&actor.person.id, &report);
+            preview.report = Some(report);
+        }
+        Err(why) => preview.refusal = Some(why),
+    }
+    Ok(preview)
+}
+
+fn play(draft: &Draft, history: Vec<Recorded>, until: std::time::Instant) -> Result<Report, String> {
+    let scenario = Scenario::check(draft, history).map_err(|refused| refused.to_string())?;
+    let mut hear = |_| if clock::instant() >= until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    simulate(&scenario, &mut hear).map_err(|stopped| match stopped {
+        Stopped::Cancelled => format!(
+            "It took longer than {} s, which is all that a preview gets. Export the jobs and use “atelier simulate”.",
+            TIME_LIMIT.as_secs()
+        ),
+        other => other.to_string(),
+    })
+}
+
+/// Jobs of a compute that are over, the newest first, and whether there are more than are read.
+async fn past_jobs(caller: &Caller, target: Target, since: Timestamp) -> Result<(Vec<JobRow>, bool), AppError> {
+    let workspace = &caller.actor()?.workspace.id;
+    let states = JobState::ALL.into_iter().filter(|state| state.is_over()).collect();
+    let mut filter = JobFilter { states, target: Some(target), limit: PAGE, ..JobFilter::default() };
+    let mut found: Vec<JobRow> = Vec::new();
+    loop {
+        let rows = caller.checked(caller.store().jobs(workspace, &filter).await)?;
+        let (read, last) = (rows.len(), rows.last().map(|row| (row.job.id, row.job.submitted)));
+        found.extend(rows.into_iter().filter(|row| row.job.submitted >= since && row.job.when.started.is_some()));
+        let Some((id, submitted)) = last.filter(|_| read as i64 == PAGE) else { return Ok((found, false)) };
+        if submitted < since {
+            return Ok((found, false));
+        }
+        if found.len() >= MOST_JOBS {
+            return Ok((found, true));
+        }
+        filter.before = Some(id);
+    }
+}
+
+fn recorded(row: &JobRow, cluster: &str) -> Option<Recorded> {
+    let job = &row.job;
+    let ran = job.when.ending.or(row.ended)?.since(job.when.started?);
+    Some(Recorded {
+        submitted: job.submitted,
+        owner: job.owner.to_string(),
+        cluster: Some(cluster.to_owned()),
+        size: None,
+        shape: job.spec.shape,
+        nodes: job.spec.nodes,
+        ran: u64::try_from(ran.as_millis()).unwrap_or_default(),
+        time_limit: job.spec.timeout.and_then(|limit| u64::try_from(limit.as_millis()).ok()),
+        priority: job.spec.priority,
+        failed: !matches!(row.verdict, Some(Verdict::Succeeded)),
+    })
+}
+
+/// What was typed, as a policy beside the present one.
+fn changes(cluster: &Cluster, typed: &Typed) -> Result<PolicyDraft, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut number = |field: &str, what: &str, text: &str, present: u32| match text.trim() {
+        "" => present,
+        text => text.parse().unwrap_or_else(|_| {
+            problems.push(Problem::new(field, format!("{what} is a whole number, not “{}”.", shortened(text))));
+            present
+        }),
+    };
+    let scale = cluster.scale;
+    let seconds = u32::try_from(scale.idle.as_millis() / 1_000).unwrap_or(u32::MAX);
+    let min = number("min", "The fewest nodes", &typed.min, scale.min);
+    let max = number("max", "The most nodes", &typed.max, scale.max);
+    let idle = number("idle", "The idle time in seconds", &typed.idle, seconds);
+    let warm = number("warm", "The number of nodes that are kept ready", &typed.warm, scale.warm);
+    let order = match typed.order.as_str() {
+        "" => cluster.queue.order.key(),
+        "fifo" => QueueOrder::Fifo.key(),
+        "fair-share" => QueueOrder::FairShare.key(),
+        other => {
+            let message = format!("A queue is served fifo or by fair-share, not “{}”.", shortened(other));
+            problems.push(Problem::new("order", message));
+            cluster.queue.order.key()
+        }
+    };
+    let backfill = match typed.backfill.as_str() {
+        "" => cluster.queue.backfill,
+        "on" => true,
+        "off" => false,
+        other => {
+            problems.push(Problem::new("backfill", format!("Backfill is on or off, not “{}”.", shortened(other))));
+            cluster.queue.backfill
+        }
+    };
+    if let Err(problem) = (ScaleSettings { min, max, idle: Span::seconds(idle), warm }).check() {
+        problems.push(problem);
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(PolicyDraft {
+        name: "Changed".into(),
+        min: Some(min),
+        max: Some(max),
+        idle: Some(format!("{idle} s")),
+        warm: Some(warm),
+        order: Some(order.to_owned()),
+        backfill: Some(backfill),
+        ..PolicyDraft::default()
+    })
+}

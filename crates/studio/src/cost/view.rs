@@ -1,0 +1,103 @@
+//! What is known of a selection.
+
+use atelier_domain::world::Charge;
+use jiff::civil::Date;
+
+use crate::cost::saved::Saved;
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An instance.
+    Instance,
+    /// A cluster.
+    Cluster,
+    /// All serverless jobs together.
+    Serverless,
+    /// A person.
+    Person,
+    /// A job.
+    Job,
+    /// Time of nodes on which no job ran.
+    NoJob,
+    /// Something that is not there any more; its id is its name.
+    Deleted,
+}
+
+impl Kind {
+    /// The name in the API and in files.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Instance => "instance",
+            Self::Cluster => "cluster",
+            Self::Serverless => "serverless",
+            Self::Person => "person",
+            Self::Job => "job",
+            Self::NoJob => "no-job",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// One row: what, and what it cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpendingRow {
+    /// Its id; empty for time without a job.
+    pub key: String,
+    /// What it is.
+    pub kind: Kind,
+    /// What people call it.
+    pub name: String,
+    /// Node time and its cost.
+    pub charge: Charge,
+}
+
+/// All that is not listed by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// How many.
+    pub count: usize,
+    /// What they cost together.
+    pub charge: Charge,
+}
+
+/// One day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DaySum {
+    /// Which.
+    pub date: Date,
+    /// Node time and its cost.
+    pub charge: Charge,
+}
+
+/// One colour of the chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// What it stands for.
+    pub name: String,
+    /// What each day cost, in billionths of the currency.
+    pub days: Vec<u64>,
+}
+
+/// What a selection cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spending {
+    /// Whether only what the caller pays is in it, since the right reaches no further.
+    pub is_own: bool,
+    /// In all.
+    pub total: Charge,
+    /// What an hour costs as things are now, in billionths of the currency.
+    pub per_hour: u64,
+    /// How many nodes there are now.
+    pub nodes: usize,
+    /// Day by day.
+    pub days: Vec<DaySum>,
+    /// The dearest first; none if asked for by day.
+    pub rows: Vec<SpendingRow>,
+    /// Everything else.
+    pub rest: Option<Rest>,
+    /// The same for the chart.
+    pub series: Vec<Series>,
+    /// What instances saved by being off; nothing if there are none.
+    pub saved: Option<Saved>,
+}

@@ -1,0 +1,88 @@
+//! What pages read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use atelier_domain::access::Action;
+use atelier_domain::error::AppError;
+use atelier_engine::environments::{Built, EnvironmentStatus};
+
+use crate::caller::Caller;
+
+/// How much of the log's end is looked at, and how many lines of it are shown.
+const TAIL: (u64, usize) = (16 << 10, 30);
+
+/// All that the page shows.
+#[derive(Clone, Debug)]
+pub struct EnvironmentDetail {
+    /// How the one does that the list asks for.
+    pub status: EnvironmentStatus,
+    /// What instances get now.
+    pub in_use: Option<Arc<Built>>,
+    /// The list, one package a line.
+    pub list: String,
+    /// The end of what the last build printed.
+    pub log: Vec<String>,
+    /// Where environments are.
+    pub folder: PathBuf,
+    /// The Python they stand on.
+    pub python: PathBuf,
+    /// Whether this server builds them.
+    pub builds: bool,
+}
+
+/// How the environment does. Needs `engine.read`.
+pub async fn environment(caller: &Caller) -> Result<EnvironmentDetail, AppError> {
+    caller.authorise(Action::EngineRead).await?;
+    let environments = caller.studio.environments();
+    let list = caller.checked(environments.requirements().await)?.text();
+    let log = match environments.log() {
+        Some(path) => tokio::task::spawn_blocking(move || tail(&path)).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let settings = environments.settings();
+    Ok(EnvironmentDetail {
+        status: environments.status(),
+        in_use: environments.in_use(),
+        list,
+        log,
+        folder: settings.folder.clone(),
+        python: settings.python.clone(),
+        builds: settings.builds,
+    })
+}
+
+/// The last lines of a log. One that cannot be read is shown as empty: it is an extra.
+fn tail(path: &Path) -> Vec<String> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    let (bytes, lines) = TAIL;
+    let mut text = Vec::new();
+    let read = std::fs::File::open(path).and_then(|mut file| {
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(bytes)))?;
+        file.take(bytes).read_to_end(&mut text)?;
+        Ok(length > bytes)
+    });
+    let text = String::from_utf8_lossy(&text);
+    let all: Vec<&str> = text.lines().skip(usize::from(read.unwrap_or_default())).collect();
+    all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_is_shown_by_its_last_whole_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        assert_eq!(tail(&path), Vec::<String>::new());
+        std::fs::write(&path, "one\ntwo\n").expect("written");
+        assert_eq!(tail(&path), ["one", "two"]);
+        let long: String = (0..2_000).map(|number| format!("{number} {}\n", "x".repeat(200))).collect();
+        std::fs::write(&path, long).expect("written");
+        let shown = tail(&path);
+        assert!(shown.len() <= TAIL.1 && shown.iter().all(|line| line.ends_with(&"x".repeat(200))));
+        assert!(shown.last().is_some_and(|line| line.starts_with("1999 ")));
+    }
+}

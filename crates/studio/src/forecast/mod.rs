@@ -1,0 +1,5 @@
+//! When jobs start, and what if.
+
+pub mod etas;
+pub mod past;
+pub mod what_if;

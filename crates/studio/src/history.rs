@@ -1,0 +1,87 @@
+//! What pages read.
+
+use atelier_domain::access::{Action, Grant, Whose};
+use atelier_domain::error::AppError;
+use atelier_domain::text::search_text;
+use atelier_domain::{Timestamp, UserId};
+use atelier_engine::store::{HistoryEntry, HistoryFilter};
+
+use crate::caller::Caller;
+
+/// Rows of one page.
+const PAGE: i64 = 50;
+
+/// One entry.
+#[derive(Clone, Debug)]
+pub struct HistoryRow {
+    /// The revision that it belongs to.
+    pub revision: i64,
+    /// When.
+    pub at: Timestamp,
+    /// The account of who did it; none for the system and the server's console.
+    pub actor: Option<UserId>,
+    /// Who did it.
+    pub actor_name: String,
+    /// The kind of event.
+    pub kind: String,
+    /// What was done, without the actor: "disabled Mara Lindqvist".
+    pub sentence: String,
+    /// The reason that was given.
+    pub why: Option<String>,
+    /// The id of the request.
+    pub request: Option<String>,
+}
+
+/// What the page shows, as the URL holds it: `?q=&after=`.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryQuery {
+    /// Part of a name, a sentence or a reason.
+    pub q: String,
+    /// The cursor of the last row of the page before.
+    pub after: String,
+}
+
+/// One page of the history, newest first.
+#[derive(Clone, Debug)]
+pub struct HistoryPage {
+    /// At most 50 entries.
+    pub rows: Vec<HistoryRow>,
+    /// The cursor for `after` of the next page.
+    pub next: Option<String>,
+    /// Whether only the viewer's own entries are shown, since the right reaches no further.
+    pub own_only: bool,
+}
+
+/// One page of the history. Needs `history.read`; with scope own it holds what one did or what was done to one.
+pub async fn list_history(caller: &Caller, query: &HistoryQuery) -> Result<HistoryPage, AppError> {
+    let actor = caller.authorise_for(Action::HistoryRead, Whose::Own).await?;
+    let own_only = actor.person.rights().grant(Action::HistoryRead) == Grant::Own;
+    let before = query.after.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let filter = HistoryFilter {
+        part: search_text(&query.q),
+        about: own_only.then(|| actor.person.id.clone()),
+        before,
+        limit: PAGE + 1,
+        ..HistoryFilter::default()
+    };
+    let mut entries = caller.checked(caller.store().history(&actor.workspace.id, &filter).await)?;
+    let has_more = entries.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
+    entries.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
+    let last = entries.last().filter(|_| has_more);
+    let next = last.map(|entry| format!("{}.{}", entry.revision, entry.ordinal));
+    Ok(HistoryPage { rows: entries.into_iter().map(row).collect(), next, own_only })
+}
+
+/// An entry as pages show it.
+pub fn row(entry: HistoryEntry) -> HistoryRow {
+    HistoryRow {
+        revision: entry.revision,
+        at: entry.at,
+        actor: entry.actor,
+        actor_name: entry.actor_name,
+        kind: entry.kind,
+        sentence: entry.sentence,
+        why: entry.why,
+        request: entry.request,
+    }
+}

@@ -1,0 +1,351 @@
+//! The applications of an instance, and whether they can be opened.
+
+use atelier_domain::compute::app::{CustomApp, Network, Preset};
+use atelier_domain::compute::instance::InstanceState;
+use atelier_domain::text::counted;
+use atelier_domain::time::Span;
+use atelier_protocol::{AppState, AppStatus, AppsStatus};
+
+use crate::instances::commands::{JUPYTER, TERMINAL, VSCODE};
+
+/// How an application does, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppLook {
+    /// Its instance is off, or it cannot be had at all.
+    Off,
+    /// It comes.
+    Starting,
+    /// It can be opened.
+    Ready,
+    /// It ended too often, or never answered.
+    Failed,
+}
+
+impl AppLook {
+    /// The name in the API.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// An application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppView {
+    /// Its name in addresses.
+    pub name: String,
+    /// Its name for people.
+    pub label: String,
+    /// A shorter one, for lists.
+    pub short: &'static str,
+    /// Its icon.
+    pub icon: &'static str,
+    /// How it does.
+    pub look: AppLook,
+    /// The same in words.
+    pub said: String,
+    /// What it printed last, when it failed.
+    pub last_lines: Vec<String>,
+    /// The page that opens.
+    pub page: String,
+    /// Whether its owner added it.
+    pub is_custom: bool,
+    /// Whether other people of its machine can reach its port, or will be able to.
+    pub is_exposed: bool,
+}
+
+/// What is known of an instance's node right now.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Whether its agent is connected.
+    pub is_connected: bool,
+    /// What the agent says of the applications; nothing of an earlier operation counts.
+    pub status: Option<AppsStatus>,
+    /// What its owner added.
+    pub custom: Vec<CustomApp>,
+    /// Whether VS Code is installed on this server.
+    pub has_vscode: bool,
+}
+
+/// All applications of an instance in that state.
+pub fn apps(state: InstanceState, known: &Known) -> Vec<AppView> {
+    let custom = known.custom.iter().map(|app| custom(state, known, app));
+    [jupyter(state, known), terminal(state, known)].into_iter().chain(vscode(state, known)).chain(custom).collect()
+}
+
+fn is_up(state: InstanceState) -> bool {
+    matches!(state, InstanceState::Running | InstanceState::JobRunning)
+}
+
+fn is_coming(state: InstanceState) -> bool {
+    matches!(
+        state,
+        InstanceState::Creating
+            | InstanceState::Starting
+            | InstanceState::SettingUp
+            | InstanceState::UserSettingUp
+            | InstanceState::Restarting
+    )
+}
+
+fn jupyter(state: InstanceState, known: &Known) -> AppView {
+    let (status, app) = (known.status.as_ref(), status_of(known, JUPYTER));
+    let (look, said, last_lines) = match (app, status) {
+        (Some(app), _) if is_up(state) => described(app),
+        (None, Some(_)) if is_up(state) => {
+            (AppLook::Off, "This server has no environment for it yet".to_owned(), Vec::new())
+        }
+        (_, None) if is_up(state) => (AppLook::Starting, "Nothing is known of it yet".to_owned(), Vec::new()),
+        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
+    };
+    AppView {
+        name: JUPYTER.into(),
+        label: "JupyterLab".into(),
+        short: "Lab",
+        icon: "notebook",
+        look,
+        said,
+        last_lines,
+        page: "/lab".into(),
+        is_custom: false,
+        is_exposed: false,
+    }
+}
+
+fn status_of<'a>(known: &'a Known, name: &str) -> Option<&'a AppStatus> {
+    known.status.as_ref()?.apps.iter().find(|app| app.name == name)
+}
+
+/// VS Code is offered where it is installed, or was when the instance started.
+fn vscode(state: InstanceState, known: &Known) -> Option<AppView> {
+    let app = status_of(known, VSCODE);
+    if app.is_none() && !known.has_vscode {
+        return None;
+    }
+    let (look, said, last_lines) = match app {
+        Some(app) if is_up(state) => described(app),
+        None if is_up(state) && known.status.is_some() => {
+            (AppLook::Off, "Restart the instance to get it".to_owned(), Vec::new())
+        }
+        None if is_up(state) => (AppLook::Starting, "Nothing is known of it yet".to_owned(), Vec::new()),
+        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
+    };
+    Some(AppView {
+        name: VSCODE.into(),
+        label: "VS Code".into(),
+        short: "Code",
+        icon: "code",
+        look,
+        said,
+        last_lines,
+        page: "/".into(),
+        is_custom: false,
+        is_exposed: false,
+    })
+}
+
+/// The terminal needs no process of its own: it opens as soon as the environment is there, also where scripts failed.
+fn terminal(state: InstanceState, known: &Known) -> AppView {
+    let is_rescue = matches!(state, InstanceState::SetupFailed | InstanceState::UserSetupFailed);
+    let open = known.status.as_ref().map_or(0, |status| status.terminals.len() as u64);
+    let (look, said) = match (is_up(state) || is_rescue, known.is_connected) {
+        (true, false) => (AppLook::Starting, "Its agent is not connected".to_owned()),
+        (true, true) if is_rescue => (AppLook::Ready, "To mend what failed".to_owned()),
+        (true, true) if open > 0 => (AppLook::Ready, format!("{} open", counted(open, "session", "sessions"))),
+        (true, true) => (AppLook::Ready, "Ready".to_owned()),
+        (false, _) => (elsewhere(state), off(state).to_owned()),
+    };
+    AppView {
+        name: TERMINAL.into(),
+        label: if is_rescue { "Rescue terminal".into() } else { "Terminal".into() },
+        short: if is_rescue { "Rescue" } else { "Terminal" },
+        icon: "terminal",
+        look,
+        said,
+        last_lines: Vec::new(),
+        page: "/".into(),
+        is_custom: false,
+        is_exposed: false,
+    }
+}
+
+fn custom(state: InstanceState, known: &Known, app: &CustomApp) -> AppView {
+    let status = status_of(known, app.name.as_str());
+    let (look, said, last_lines) = match status {
+        Some(status) if is_up(state) => described(status),
+        None if is_up(state) => (AppLook::Starting, "Its agent hears of it in a moment".to_owned(), Vec::new()),
+        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
+    };
+    let is_open = app.draft.port.is_some() && app.draft.network == Network::Open;
+    AppView {
+        name: app.name.to_string(),
+        label: app.label().to_owned(),
+        short: "Open",
+        icon: match app.draft.preset {
+            Preset::Tensorboard => "gauge",
+            Preset::Mlflow => "audit",
+            Preset::Marimo => "notebook",
+            Preset::Own => "bolt",
+        },
+        look,
+        said,
+        last_lines,
+        page: app.draft.page.clone(),
+        is_custom: true,
+        is_exposed: status.map_or(is_open, |status| status.is_exposed),
+    }
+}
+
+const fn elsewhere(state: InstanceState) -> AppLook {
+    match state {
+        InstanceState::Creating
+        | InstanceState::Starting
+        | InstanceState::SettingUp
+        | InstanceState::UserSettingUp
+        | InstanceState::Restarting => AppLook::Starting,
+        _ => AppLook::Off,
+    }
+}
+
+fn off(state: InstanceState) -> &'static str {
+    match state {
+        _ if is_coming(state) => "Starts with the instance",
+        InstanceState::Stopped | InstanceState::Stopping | InstanceState::Resizing => "Start and open",
+        InstanceState::SetupFailed | InstanceState::UserSetupFailed => "Waits for a set-up that works",
+        InstanceState::Unknown | InstanceState::Unusable => "Its node does not answer",
+        _ => "Not there",
+    }
+}
+
+fn described(app: &AppStatus) -> (AppLook, String, Vec<String>) {
+    let since = Span::millis(app.since_ms);
+    match app.state {
+        AppState::Waiting => (AppLook::Starting, "Waits for the scripts".into(), Vec::new()),
+        AppState::OnDemand => (AppLook::Ready, "Starts when you open it".into(), Vec::new()),
+        AppState::Starting => (AppLook::Starting, format!("Starting for {since}"), Vec::new()),
+        AppState::Ready => {
+            let took = app.took_ms.map(|took| format!("Ready after {}", seconds(took)));
+            let again = match app.restarts {
+                0 => String::new(),
+                count => format!(", started again {}", counted(count.into(), "time", "times")),
+            };
+            (AppLook::Ready, took.unwrap_or_else(|| "Ready".into()) + &again, Vec::new())
+        }
+        AppState::BackingOff => {
+            let said = format!("It ended and starts again soon, for the {} time", ordinal(app.restarts + 1));
+            (AppLook::Starting, said, app.last_lines.clone())
+        }
+        AppState::Failed => (AppLook::Failed, "It failed; restart it to try again".into(), app.last_lines.clone()),
+    }
+}
+
+/// To a tenth of a second: that is what people feel.
+pub fn seconds(millis: u64) -> String {
+    match millis {
+        0 => "0 s".to_owned(),
+        1..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
+        _ => Span::millis(millis).to_string(),
+    }
+}
+
+fn ordinal(count: u32) -> String {
+    match count {
+        1 => "first".into(),
+        2 => "second".into(),
+        3 => "third".into(),
+        more => format!("{more}th"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atelier_domain::compute::InstanceId;
+
+    use super::*;
+
+    fn known(state: AppState) -> Known {
+        let app = AppStatus {
+            name: JUPYTER.into(),
+            state,
+            since_ms: 4_000,
+            took_ms: Some(3_240),
+            restarts: 0,
+            last_lines: vec!["no module named jupyterlab".into()],
+            is_exposed: false,
+        };
+        let status =
+            AppsStatus { instance: InstanceId(1), generation: 1, apps: vec![app], terminals: vec!["1".into()] };
+        Known { is_connected: true, status: Some(status), ..Known::default() }
+    }
+
+    fn looks(state: InstanceState, known: &Known) -> Vec<(AppLook, String)> {
+        apps(state, known).into_iter().map(|app| (app.look, app.said)).collect()
+    }
+
+    #[test]
+    fn a_running_instance_says_how_each_application_does() {
+        let running = InstanceState::Running;
+        let ready = looks(running, &known(AppState::Ready));
+        assert_eq!(ready[0], (AppLook::Ready, "Ready after 3.2 s".into()));
+        assert_eq!(ready[1], (AppLook::Ready, "1 session open".into()));
+        assert_eq!(looks(running, &known(AppState::Starting))[0], (AppLook::Starting, "Starting for 4 s".into()));
+        let failed = apps(running, &known(AppState::Failed)).remove(0);
+        assert_eq!((failed.look, failed.last_lines.len()), (AppLook::Failed, 1));
+        // A server that was just started knows nothing yet.
+        assert_eq!(
+            looks(running, &Known::default()).iter().map(|(look, _)| *look).collect::<Vec<_>>(),
+            [AppLook::Starting; 2]
+        );
+    }
+
+    #[test]
+    fn where_scripts_failed_only_the_rescue_terminal_opens() {
+        let looks: Vec<AppLook> = looks(InstanceState::UserSetupFailed, &known(AppState::Waiting))
+            .into_iter()
+            .map(|(look, _)| look)
+            .collect();
+        assert_eq!(looks, [AppLook::Off, AppLook::Ready]);
+        let stopped = looks_of_stopped();
+        assert!(stopped.iter().all(|look| *look == AppLook::Off));
+    }
+
+    fn looks_of_stopped() -> Vec<AppLook> {
+        apps(InstanceState::Stopped, &Known::default()).into_iter().map(|app| app.look).collect()
+    }
+
+    #[test]
+    fn added_applications_and_vs_code_are_shown_in_every_state() {
+        let draft = Preset::Tensorboard.draft();
+        let custom = vec![draft.check().expect("a preset")];
+        let mut known = Known { custom, has_vscode: true, ..known(AppState::Ready) };
+        let names = |known: &Known, state| apps(state, known).into_iter().map(|app| app.name).collect::<Vec<_>>();
+        assert_eq!(names(&known, InstanceState::Stopped), [JUPYTER, TERMINAL, VSCODE, "tensorboard"]);
+        let shown = apps(InstanceState::Running, &known);
+        assert_eq!((shown[2].look, shown[2].said.as_str()), (AppLook::Off, "Restart the instance to get it"));
+        assert_eq!((shown[3].look, shown[3].label.as_str()), (AppLook::Starting, "TensorBoard"));
+        assert!(!shown[3].is_exposed);
+        let status = |name: &str, state| AppStatus {
+            name: name.into(),
+            state,
+            since_ms: 0,
+            took_ms: None,
+            restarts: 0,
+            last_lines: Vec::new(),
+            is_exposed: true,
+        };
+        if let Some(told) = &mut known.status {
+            told.apps.extend([status(VSCODE, AppState::OnDemand), status("tensorboard", AppState::Ready)]);
+        }
+        let shown = apps(InstanceState::Running, &known);
+        assert_eq!((shown[2].look, shown[2].said.as_str()), (AppLook::Ready, "Starts when you open it"));
+        // Its agent says that others can reach it.
+        assert!(shown[3].is_exposed);
+        known.has_vscode = false;
+        assert_eq!(names(&known, InstanceState::Stopped).len(), 4, "the running one has it still");
+    }
+}

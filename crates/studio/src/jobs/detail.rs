@@ -1,0 +1,364 @@
+//! One job with everything that is known of it.
+
+use atelier_domain::Timestamp;
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::job::{AfterWhat, EndedAs, JobPhase, Target, Verdict};
+use atelier_domain::compute::size::Tier;
+use atelier_domain::compute::{JobId, NodeId};
+use atelier_domain::error::AppError;
+use atelier_domain::time::Span;
+use atelier_domain::world::{About, World};
+use atelier_engine::fleet::{LogInfo, LogName};
+use atelier_engine::store::{DecisionEntry, DecisionFilter, JobRow};
+use atelier_protocol::Task;
+use atelier_simulate::forecast::Eta;
+
+use crate::caller::Caller;
+use crate::environments::commands as environment;
+use crate::forecast::etas as forecast;
+use crate::jobs::log::{Place, Search, Window};
+use crate::jobs::metrics::Metrics;
+use crate::jobs::outputs::Outputs;
+use crate::jobs::view::Compute;
+use crate::jobs::{log, metrics, outputs, retention};
+use crate::money;
+use crate::orders::ask;
+
+/// How many decisions are shown.
+const DECISIONS: i64 = 30;
+/// How many jobs that wait for it are named.
+const DEPENDENTS: usize = 20;
+
+/// A stretch of a job's life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// What it is called.
+    pub label: String,
+    /// What colours it: a class of the style sheet.
+    pub class: &'static str,
+    /// When it began.
+    pub from: Timestamp,
+    /// When it was over; not yet, if none.
+    pub to: Option<Timestamp>,
+}
+
+/// One attempt.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// Its number.
+    pub number: u32,
+    /// Where it ran, in the order of its parts.
+    pub nodes: Vec<NodeId>,
+    /// When it began to run.
+    pub started: Option<Timestamp>,
+    /// When it was over.
+    pub ended: Option<Timestamp>,
+    /// How; none if it is not over.
+    pub verdict: Option<Verdict>,
+}
+
+/// What the page asks for beside the job itself.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    /// Which attempt's log; the newest if none.
+    pub attempt: Option<u32>,
+    /// Which node's log; the first if none.
+    pub node: Option<NodeId>,
+    /// From which byte on.
+    pub from: Option<u64>,
+    /// Up to which byte.
+    pub until: Option<u64>,
+    /// What to look for.
+    pub find: String,
+}
+
+/// The log that is shown.
+#[derive(Clone, Debug)]
+pub struct LogPanel {
+    /// All logs of the job.
+    pub all: Vec<LogInfo>,
+    /// Which of them, if there is any.
+    pub shown: Option<(LogName, Window)>,
+    /// Whether it was named, or is just the newest.
+    pub is_named: bool,
+    /// Whether this is its end, where more may come.
+    pub is_end: bool,
+    /// What was found.
+    pub search: Option<Search>,
+    /// After how many days all that the job printed and left behind was removed, if it was.
+    pub removed_after: Option<u32>,
+}
+
+/// A job that another one waits for.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    /// Which.
+    pub id: JobId,
+    /// What people call it.
+    pub name: String,
+    /// What is wanted of it.
+    pub needs: AfterWhat,
+    /// How it ended, if it has: well, or otherwise and how.
+    pub ended: Option<EndedAs>,
+}
+
+/// One job.
+#[derive(Debug)]
+pub struct JobDetail {
+    /// What became of its outputs, where they were wanted in Files.
+    pub kept: Option<atelier_engine::store::KeptOutputs>,
+    /// Its record.
+    pub row: JobRow,
+    /// What it runs.
+    pub task: Option<Task>,
+    /// Where.
+    pub compute: Compute,
+    /// Whose.
+    pub owner_name: String,
+    /// What it waits for, and what can be done about it.
+    pub waits_for: Option<(String, Option<String>)>,
+    /// Its place in the queue, from 1, and how many wait there.
+    pub position: Option<(u64, u64)>,
+    /// When it starts, while it waits.
+    pub eta: Option<Eta>,
+    /// Jobs that it waits for, or waited for, by name.
+    pub after: Vec<Awaited>,
+    /// Jobs that wait for it.
+    pub before: Vec<Awaited>,
+    /// How many more of those there are.
+    pub more_before: usize,
+    /// Whether its nodes may be taken back.
+    pub tier: Tier,
+    /// Its life so far.
+    pub phases: Vec<Phase>,
+    /// Its attempts, the newest first.
+    pub attempts: Vec<Attempt>,
+    /// What was decided about it, the newest first.
+    pub decisions: Vec<DecisionEntry>,
+    /// What it has cost, in words; empty if nothing.
+    pub cost: String,
+    /// What it printed.
+    pub log: LogPanel,
+    /// What it used.
+    pub metrics: Option<Metrics>,
+    /// What it left behind, by attempt and part.
+    pub outputs: Vec<Outputs>,
+}
+
+/// The record of a job that the caller may see.
+pub async fn find(caller: &Caller, id: &str) -> Result<JobRow, AppError> {
+    let actor = caller.actor()?;
+    let Some(id) = JobId::parse(id) else { return Err(AppError::not_found("job")) };
+    let row = caller.checked(caller.store().job(&actor.workspace.id, id).await)?;
+    let row = row.ok_or_else(|| AppError::not_found("job"))?;
+    let whose = if row.job.owner == actor.person.id { Whose::Own } else { Whose::Others };
+    caller.authorise_for(Action::JobRead, whose).await?;
+    Ok(row)
+}
+
+/// One job. Needs `job.read`.
+pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, AppError> {
+    let row = find(caller, id).await?;
+    let workspace = &caller.actor()?.workspace.id;
+    let id = row.job.id;
+    let task = caller.checked(caller.store().job_tasks(&[id]).await)?.remove(&id);
+    let owner = caller.checked(caller.store().people_by_id(std::slice::from_ref(&row.job.owner)).await)?;
+    let owner_name = owner.into_iter().next().map_or_else(|| row.job.owner.to_string(), |person| person.name);
+    let filter = DecisionFilter { about: vec![About::Job(id)], limit: DECISIONS, ..DecisionFilter::default() };
+    let decisions = caller.checked(caller.store().decisions(workspace, &filter).await)?;
+    let hour = row.job.submitted.0.div_euclid(3_600_000);
+    let charge = caller.checked(caller.store().cost_of_job(workspace, id, hour).await)?;
+    let (target, own_nodes) = (row.job.spec.target.clone(), row.job.own_nodes.clone());
+    let later =
+        atelier_engine::clock::now().since(caller.studio.engine().status().committed_at.unwrap_or(row.job.submitted));
+    let own_tier = row.job.spec.tier;
+    let (compute, waits_for, made, unsettled, position, waiting, tier) = ask(caller, move |world| {
+        let waits_for = world.explain_job(id).map(|reason| (reason.sentence(), reason.next_step()));
+        let made = own_nodes.iter().filter_map(|node| world.node(*node)).map(|node| node.created).min();
+        let waiting: Vec<(JobId, AfterWhat)> = world
+            .dependents(id)
+            .filter_map(|other| Some((other.id, other.spec.after.iter().find(|after| after.job == id)?.needs)))
+            .collect();
+        let tier = match &target {
+            Target::Cluster(id) => world.cluster(*id).map_or(own_tier, |cluster| cluster.tier),
+            Target::Instance(_) => Tier::Dedicated,
+            Target::Serverless(_) => own_tier,
+        };
+        let position = world.position(id);
+        (Compute::of(world, &target), waits_for, made, unsettled(world, id, later), position, waiting, tier)
+    })
+    .await?;
+    let awaited = row.job.spec.awaited_environment().filter(|_| row.ended.is_none()).map(|pinned| pinned.hash);
+    let waits_for = match (waits_for, awaited) {
+        (Some((sentence, step)), Some(hash)) => {
+            let progress = environment::progress(caller, hash).await?;
+            Some((progress.map_or(sentence.clone(), |progress| format!("{sentence} {progress}")), step))
+        }
+        (waits_for, _) => waits_for,
+    };
+    let eta = forecast::eta(caller, &row.job).await;
+    let cost = match charge.cost.saturating_add(unsettled) {
+        0 => String::new(),
+        cost => money::cost(cost, &caller.studio.settings().currency),
+    };
+    let more_before = waiting.len().saturating_sub(DEPENDENTS);
+    let ids: Vec<JobId> =
+        row.job.spec.after.iter().map(|after| after.job).chain(waiting.iter().map(|it| it.0)).collect();
+    let names = caller.checked(caller.store().job_names(&ids).await)?;
+    let named = |id: JobId| names.get(&id).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| id.to_string());
+    let after = row.job.spec.after.iter().map(|after| Awaited {
+        id: after.job,
+        name: named(after.job),
+        needs: after.needs,
+        ended: after.ended.clone(),
+    });
+    let after: Vec<Awaited> = after.collect();
+    let before = waiting.iter().take(DEPENDENTS);
+    let before: Vec<Awaited> =
+        before.map(|(id, needs)| Awaited { id: *id, name: named(*id), needs: *needs, ended: None }).collect();
+    let (phases, attempts) = (phases(&row, made), attempts(&row));
+    let (fleet, look, for_files) = (caller.studio.fleet().clone(), look.clone(), row.clone());
+    let parts: Vec<(u32, Vec<NodeId>)> = attempts.iter().map(|it| (it.number, it.nodes.clone())).collect();
+    // Files are read on a thread that may wait for the disk.
+    let read = tokio::task::spawn_blocking(move || {
+        let log = panel(&fleet, &for_files, &look)?;
+        let metrics = metrics::read(&fleet, id);
+        let outputs = outputs::list(fleet.folders(), &for_files.job.owner, id, &parts);
+        Ok::<_, std::io::Error>((log, metrics, outputs))
+    });
+    let (mut log, metrics, outputs) = caller.checked(caller.checked(read.await)?)?;
+    if log.all.is_empty() && outputs.is_empty() {
+        log.removed_after = retention::removed_after(&caller.studio, row.ended, atelier_engine::clock::now());
+    }
+    let kept = caller.checked(caller.store().kept_outputs(&[id]).await)?.remove(&id);
+    Ok(JobDetail {
+        kept,
+        row,
+        task,
+        compute,
+        owner_name,
+        waits_for,
+        position,
+        after,
+        before,
+        more_before,
+        tier,
+        eta,
+        phases,
+        attempts,
+        decisions,
+        cost,
+        log,
+        metrics,
+        outputs,
+    })
+}
+
+/// What its nodes have cost since they were last charged, by its share of their cores.
+fn unsettled(world: &World, id: JobId, later: Span) -> u64 {
+    let Some(job) = world.job(id) else { return 0 };
+    let weight = |job: &atelier_domain::compute::job::Job| job.takes().cores.max(1);
+    let share = |node: NodeId| {
+        let cost = world.node(node).map_or(0, |node| world.unsettled(node, later));
+        let others = world.on_node(node).into_iter().flat_map(|on| &on.jobs).filter_map(|job| world.job(*job));
+        let all: u64 = others.map(weight).sum();
+        u64::try_from(u128::from(cost) * u128::from(weight(job)) / u128::from(all.max(1))).unwrap_or(u64::MAX)
+    };
+    job.members.iter().fold(0_u64, |sum, member| sum.saturating_add(share(member.node)))
+}
+
+fn panel(fleet: &atelier_engine::fleet::Fleet, row: &JobRow, look: &Look) -> std::io::Result<LogPanel> {
+    let logs = fleet.logs();
+    let all = logs.list(row.job.id);
+    let is_named = look.attempt.is_some() || look.node.is_some();
+    let chosen = match (look.attempt, look.node) {
+        (None, None) => newest(&all, row),
+        (attempt, node) => all
+            .iter()
+            .filter(|info| attempt.is_none_or(|attempt| info.name.attempt == attempt))
+            .find(|info| node.is_none_or(|node| info.name.node == node))
+            .copied(),
+    };
+    let place = match (look.from, look.until) {
+        (Some(from), _) => Place::From(from),
+        (None, Some(until)) => Place::Until(until),
+        (None, None) => Place::End,
+    };
+    let shown = match chosen {
+        Some(info) => Some((info.name, log::window(logs, info.name, place)?)),
+        None => None,
+    };
+    let is_end = place == Place::End;
+    let search = match (chosen, look.find.trim()) {
+        (Some(info), text) if !text.is_empty() => Some(log::search(logs, info.name, text)?),
+        _ => None,
+    };
+    Ok(LogPanel { all, shown, is_named, is_end, search, removed_after: None })
+}
+
+/// The first part of the newest attempt that has printed something.
+pub fn newest(all: &[LogInfo], row: &JobRow) -> Option<LogInfo> {
+    let attempt = all.iter().map(|info| info.name.attempt).max()?;
+    let first = row.job.members.first().map(|member| member.node);
+    let of_it = || all.iter().filter(|info| info.name.attempt == attempt);
+    of_it().find(|info| Some(info.name.node) == first).or_else(|| of_it().next()).copied()
+}
+
+/// The stretches between milestones, of all attempts one after another.
+fn phases(row: &JobRow, nodes_made: Option<Timestamp>) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    let job = &row.job;
+    let many = !job.past.is_empty();
+    let mut since = job.submitted;
+    let past = job.past.iter().map(|past| (past.attempt, past.when, Some(past.ended)));
+    let all: Vec<_> = past.chain([(job.attempt, job.when, row.ended)]).collect();
+    for (attempt, when, ended) in all {
+        let label =
+            |word: &str| if many && attempt > 0 { format!("{word}, attempt {attempt}") } else { word.to_owned() };
+        let mut add = |word: &str, class, from: Timestamp, to: Option<Timestamp>| {
+            phases.push(Phase { label: label(word), class, from, to });
+        };
+        let waited = when.assigned.or(ended);
+        match nodes_made.filter(|made| *made >= since && waited.is_none_or(|until| *made <= until)) {
+            Some(made) => {
+                add("Queued", "s-off", since, Some(made));
+                add("Node starting", "s1", made, waited);
+            }
+            None => add("Queued", "s-off", since, waited),
+        }
+        if let Some(assigned) = when.assigned {
+            add("Starting", "s2", assigned, when.started.or(when.ending).or(ended));
+        }
+        if let Some(started) = when.started {
+            add("Running", "s-run", started, when.ending.or(ended));
+        }
+        if let Some(ending) = when.ending {
+            let word = if matches!(job.phase, JobPhase::Ending { .. }) { "Ending" } else { "Finalizing" };
+            add(word, "s3", ending, ended);
+        }
+        since = ended.unwrap_or(since);
+    }
+    phases
+}
+
+fn attempts(row: &JobRow) -> Vec<Attempt> {
+    let job = &row.job;
+    let past = job.past.iter().map(|past| Attempt {
+        number: past.attempt,
+        nodes: past.nodes.clone(),
+        started: past.when.started,
+        ended: Some(past.ended),
+        verdict: Some(past.verdict.clone()),
+    });
+    let now = Attempt {
+        number: job.attempt,
+        nodes: job.members.iter().map(|member| member.node).collect(),
+        started: job.when.started,
+        ended: row.ended,
+        verdict: row.verdict.clone(),
+    };
+    let has_begun = job.attempt > 0 && job.past.last().is_none_or(|past| past.attempt < job.attempt);
+    let mut all: Vec<Attempt> = past.chain(has_begun.then_some(now)).collect();
+    all.reverse();
+    all
+}

@@ -1,0 +1,269 @@
+//! The list of jobs.
+
+use std::collections::{BTreeMap, HashMap};
+
+use atelier_domain::access::Action;
+use atelier_domain::compute::JobId;
+use atelier_domain::compute::job::{JobState, Target};
+use atelier_domain::compute::size::{ComputeName, Tier};
+use atelier_domain::compute::tags::Tags;
+use atelier_domain::error::AppError;
+use atelier_domain::text::search_text;
+use atelier_domain::world::{ComputeRef, PoolKey};
+use atelier_domain::{Timestamp, UserId};
+use atelier_engine::store::{JobFilter, JobLine, JobRow};
+use atelier_simulate::forecast::Eta;
+
+use crate::caller::Caller;
+use crate::forecast::etas as forecast;
+use crate::jobs::view::{Compute, StateTab};
+use crate::money;
+use crate::orders::ask;
+
+/// How many lines a page has.
+const PAGE: usize = 50;
+
+/// What the list shows, as the URL holds it: `?q=&state=&owner=&compute=&tag=&array=&after=&before=`.
+#[derive(Clone, Debug, Default)]
+pub struct JobsQuery {
+    /// Part of a name.
+    pub q: String,
+    /// Only those under this tab.
+    pub state: Option<StateTab>,
+    /// Only the viewer's own.
+    pub is_mine: bool,
+    /// Only on this cluster, or on `serverless`.
+    pub compute: String,
+    /// Only with this tag: `name` or `name=value`.
+    pub tag: String,
+    /// Only those of an array, one line each.
+    pub array: Option<JobId>,
+    /// The page of newer ones than this.
+    pub after: Option<JobId>,
+    /// The page of older ones than this.
+    pub before: Option<JobId>,
+}
+
+/// One page of the list.
+#[derive(Clone, Debug)]
+pub struct JobsPage {
+    /// The lines.
+    pub lines: Vec<JobView>,
+    /// How many jobs fit, by state, whatever the tab.
+    pub counts: BTreeMap<JobState, u64>,
+    /// The cursor for `before` of the next page.
+    pub next: Option<JobId>,
+    /// The cursor for `after` of the page before.
+    pub previous: Option<JobId>,
+    /// The clusters there are, by name.
+    pub clusters: Vec<String>,
+    /// Whether there is no job at all, filter or not.
+    pub is_empty_studio: bool,
+}
+
+/// An array as a line.
+#[derive(Clone, Debug)]
+pub struct ArrayView {
+    /// The first job of it.
+    pub first: JobId,
+    /// How many there are.
+    pub count: u32,
+    /// How many in which state.
+    pub states: BTreeMap<JobState, u64>,
+    /// How many of them are not made yet: they wait, and nothing has happened to them.
+    pub unmade: u64,
+}
+
+/// A line of the list: a job, or an array of them.
+#[derive(Clone, Debug)]
+pub struct JobView {
+    /// Which.
+    pub id: JobId,
+    /// What people call it.
+    pub name: String,
+    /// Its state.
+    pub state: JobState,
+    /// Why it is so, as a sentence; empty if that goes without saying.
+    pub reason: String,
+    /// When it starts, while it waits.
+    pub eta: Option<Eta>,
+    /// Where.
+    pub compute: Compute,
+    /// Whose.
+    pub owner: UserId,
+    /// The same by name.
+    pub owner_name: String,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// When it began to run, and when that was over.
+    pub ran: Option<(Timestamp, Option<Timestamp>)>,
+    /// What it has cost, in words; empty if nothing.
+    pub cost: String,
+    /// Its tags.
+    pub tags: Tags,
+    /// The array, if this is the line of one.
+    pub array: Option<ArrayView>,
+    /// Whether somebody holds it back.
+    pub is_held: bool,
+    /// Whether its nodes may be taken back.
+    pub tier: Tier,
+    /// Its number in its array, if the array is listed job by job.
+    pub index: Option<u32>,
+}
+
+/// One page of the list. Needs `job.read`.
+pub async fn list_jobs(caller: &Caller, query: &JobsQuery) -> Result<JobsPage, AppError> {
+    let actor = caller.authorise(Action::JobRead).await?;
+    let workspace = &actor.workspace.id;
+    let (clusters, target) = computes(caller, &query.compute).await?;
+    let mut filter = JobFilter {
+        states: Vec::new(),
+        owner: query.is_mine.then(|| actor.person.id.clone()),
+        is_serverless: query.compute == "serverless",
+        part: search_text(&query.q),
+        tag: search_text(&query.tag),
+        array: query.array,
+        ..JobFilter::default()
+    };
+    let is_nowhere = !query.compute.is_empty() && !filter.is_serverless && target.is_none();
+    filter.target = target;
+    if is_nowhere {
+        let (lines, counts) = (Vec::new(), BTreeMap::new());
+        return Ok(JobsPage { lines, counts, next: None, previous: None, clusters, is_empty_studio: false });
+    }
+    let counts = caller.checked(caller.store().job_counts(workspace, &filter).await)?;
+    filter.states = query.state.map(|tab| tab.states().to_vec()).unwrap_or_default();
+    (filter.before, filter.after) = (query.before, query.after);
+    filter.limit = PAGE as i64 + 1;
+    let mut lines: Vec<JobLine> = match query.array {
+        Some(_) => {
+            let rows = caller.checked(caller.store().jobs(workspace, &filter).await)?;
+            rows.into_iter().map(|row| JobLine { row, array: BTreeMap::new(), unmade: 0 }).collect()
+        }
+        None => caller.checked(caller.store().job_lines(workspace, &filter).await)?,
+    };
+    let has_more = lines.len() > PAGE;
+    lines.truncate(PAGE);
+    if filter.after.is_some() {
+        lines.reverse();
+    }
+    let cursor = |line: &JobLine| if query.array.is_some() { line.row.job.id } else { line.row.job.payload() };
+    let has_newer = filter.before.is_some() || (filter.after.is_some() && has_more);
+    let has_older = filter.after.is_some() || has_more;
+    let previous = lines.first().map(cursor).filter(|_| has_newer);
+    let next = lines.last().map(cursor).filter(|_| has_older);
+    let is_empty_studio = lines.is_empty() && counts.is_empty() && {
+        let all = caller.checked(caller.store().job_counts(workspace, &JobFilter::default()).await)?;
+        all.is_empty()
+    };
+    let lines = views(caller, lines).await?;
+    Ok(JobsPage { lines, counts, next, previous, clusters, is_empty_studio })
+}
+
+/// The newest jobs, for Home; nothing for who may not see any.
+pub async fn recent_jobs(caller: &Caller, limit: usize) -> Result<Vec<JobView>, AppError> {
+    let actor = caller.actor()?;
+    if !actor.person.rights().may_at_all(Action::JobRead) {
+        return Ok(Vec::new());
+    }
+    let filter = JobFilter { limit: i64::try_from(limit).unwrap_or(i64::MAX), ..JobFilter::default() };
+    let lines = caller.checked(caller.store().job_lines(&actor.workspace.id, &filter).await)?;
+    views(caller, lines).await
+}
+
+/// The names of all clusters, and what the named one is.
+async fn computes(caller: &Caller, named: &str) -> Result<(Vec<String>, Option<Target>), AppError> {
+    let workspace = caller.actor()?.workspace.id.clone();
+    let wanted = ComputeName::parse(named).ok();
+    ask(caller, move |world| {
+        let mut clusters: Vec<String> = world
+            .clusters()
+            .filter(|cluster| cluster.workspace == workspace)
+            .map(|cluster| cluster.name.to_string())
+            .collect();
+        clusters.sort();
+        let target = wanted.and_then(|name| world.compute(&workspace, &name)).map(|found| match found {
+            ComputeRef::Cluster(id) => Target::Cluster(id),
+            ComputeRef::Instance(id) => Target::Instance(id),
+        });
+        (clusters, target)
+    })
+    .await
+}
+
+/// Rows with all that a line says about them.
+async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, AppError> {
+    let workspace = &caller.actor()?.workspace.id;
+    let mut owners: Vec<UserId> = lines.iter().map(|line| line.row.job.owner.clone()).collect();
+    owners.sort();
+    owners.dedup();
+    let people = caller.checked(caller.store().people_by_id(&owners).await)?;
+    let names: HashMap<UserId, String> = people.into_iter().map(|person| (person.id, person.name)).collect();
+    let ids: Vec<JobId> = lines.iter().map(|line| line.row.job.id).collect();
+    let since = lines.iter().map(|line| line.row.job.submitted).min().unwrap_or(Timestamp(0));
+    let costs = caller.checked(caller.store().job_costs(workspace, &ids, since).await)?;
+    let asked: Vec<(JobId, Target)> =
+        lines.iter().map(|line| (line.row.job.id, line.row.job.spec.target.clone())).collect();
+    let told: HashMap<JobId, (Compute, Option<String>, Tier)> = ask(caller, move |world| {
+        let tell = |(id, target): (JobId, Target)| {
+            let why = world.explain_job(id).map(|reason| reason.sentence());
+            let tier = match &target {
+                Target::Cluster(id) => world.cluster(*id).map(|cluster| cluster.tier).unwrap_or_default(),
+                Target::Instance(_) | Target::Serverless(_) => Tier::Dedicated,
+            };
+            (id, (Compute::of(world, &target), why, tier))
+        };
+        asked.into_iter().map(tell).collect()
+    })
+    .await?;
+    let waits = |line: &&JobLine| line.array.is_empty() && line.row.ended.is_none() && line.row.job.is_queued();
+    let waiting = lines.iter().filter(waits).map(|line| (PoolKey::of_job(&line.row.job), line.row.job.id)).collect();
+    let mut etas = forecast::etas(caller, waiting).await;
+    let currency = &caller.studio.settings().currency;
+    let view = |line: JobLine| {
+        let JobLine { row, array, unmade } = line;
+        let nobody = (Compute::Gone(String::new()), None, Tier::Dedicated);
+        let (compute, why, tier) = told.get(&row.job.id).cloned().unwrap_or(nobody);
+        let cost = costs.get(&row.job.id).map(|cost| money::cost(*cost, currency)).unwrap_or_default();
+        let owner_name = names.get(&row.job.owner).cloned().unwrap_or_else(|| row.job.owner.to_string());
+        let place = row.job.array;
+        JobView {
+            id: row.job.id,
+            state: row.state,
+            reason: reason(&row, why),
+            eta: etas.remove(&row.job.id),
+            compute,
+            owner_name,
+            submitted: row.job.submitted,
+            ran: row.job.when.started.map(|started| (started, row.job.when.ending.or(row.ended))),
+            cost,
+            is_held: row.job.held.is_some(),
+            tier: if row.job.spec.tier.is_dedicated() { tier } else { row.job.spec.tier },
+            index: place.filter(|_| array.is_empty()).map(|place| place.index),
+            array: place.filter(|_| !array.is_empty()).map(|place| ArrayView {
+                first: place.first,
+                count: place.count,
+                states: array,
+                unmade,
+            }),
+            owner: row.job.owner,
+            name: row.name,
+            tags: row.tags,
+        }
+    };
+    Ok(lines.into_iter().map(view).collect())
+}
+
+/// Why a job is in its state.
+pub fn reason(row: &JobRow, waits_for: Option<String>) -> String {
+    match (&row.verdict, row.state) {
+        (Some(_), JobState::Completed) => String::new(),
+        (Some(verdict), JobState::Canceled) if row.job.attempt == 0 => {
+            let phrase = verdict.phrase();
+            let before = if phrase.contains("never started") { "" } else { " before it started" };
+            format!("It {phrase}{before}.")
+        }
+        (Some(verdict), _) => format!("It {}.", verdict.phrase()),
+        (None, _) => waits_for.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,331 @@
+//! A job as it is typed into the form: into a [`JobRequest`], and back for a copy of a job that exists.
+
+use std::collections::BTreeMap;
+
+use atelier_domain::compute::job::{MAX_ARRAY, RetryCause};
+use atelier_domain::compute::tags::Tags;
+use atelier_domain::text::{Problem, shortened};
+use atelier_domain::time::Span;
+use atelier_engine::fleet::Folders;
+use atelier_engine::store::JobRow;
+use atelier_protocol::{Run, Task, TaskFile};
+
+use crate::jobs::submit::{AfterRequest, JobRequest, check_path};
+use crate::jobs::view::Compute;
+
+/// What was typed, by field.
+pub type Values = BTreeMap<String, Vec<String>>;
+
+/// Reads the form; every problem beside its field. What is wrong counts as left out.
+pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut note = |problem: Problem| problems.push(problem);
+    let text = |field: &str| values.get(field).and_then(|all| all.first()).map_or("", String::as_str);
+    let command = match shell_words::split(text("command").trim()) {
+        Ok(words) => words,
+        Err(_) => {
+            note(Problem::new("command", "A quotation mark in the command is not closed."));
+            Vec::new()
+        }
+    };
+    let mut environment = BTreeMap::new();
+    for (at, line) in text("environment").lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match line.split_once('=') {
+            Some((name, value)) => _ = environment.insert(name.trim().to_owned(), value.to_owned()),
+            None => note(Problem::new(
+                "environment",
+                format!("Line {} has no “=”: “{}”. Write NAME=value.", at + 1, shortened(line)),
+            )),
+        }
+    }
+    let tags = Tags::parse(text("tags")).map_err(&mut note).unwrap_or_default();
+    let timeout = duration("timeout", text("timeout")).map_err(&mut note).unwrap_or_default();
+    let nodes = number("nodes", text("nodes"), "A number of nodes").map_err(&mut note).unwrap_or_default();
+    let memory_mib = memory(text("memory")).map_err(&mut note).unwrap_or_default();
+    let gpus = number("gpus", text("gpus"), "A number of GPUs").map_err(&mut note).unwrap_or_default();
+    let retries = number("retries", text("retries"), "A number of retries").map_err(&mut note).unwrap_or_default();
+    let array = number("array", text("array"), "A number of jobs").map_err(&mut note).unwrap_or_default();
+    if array.is_some_and(|count: u32| count == 0 || count > MAX_ARRAY) {
+        note(Problem::new("array", {
+            let most = atelier_domain::text::grouped(MAX_ARRAY);
+            format!("An array has 1 to {most} jobs; leave it empty for one job.")
+        }));
+    }
+    let cores = match text("cores").trim() {
+        "" => None,
+        typed => match typed.replace(',', ".").parse::<f64>() {
+            Ok(cores) if cores.is_finite() && cores > 0.0 => Some(cores),
+            _ => {
+                let message = format!("Cores are a number such as 2 or 0.5, not “{}”.", shortened(typed));
+                note(Problem::new("cores", message));
+                None
+            }
+        },
+    };
+    let mut files: Vec<TaskFile> = Vec::new();
+    for typed in values.get("file").into_iter().flatten() {
+        match kept_file(typed, folders) {
+            Ok(file) => {
+                files.retain(|known| known.path != file.path);
+                files.push(file);
+            }
+            Err(problem) => note(problem),
+        }
+    }
+    let named =
+        |field: &str| text(field).split([',', ' ', '\n', '\r', '\t']).filter(|word| !word.is_empty()).map(job_named);
+    let after = named("after").map(AfterRequest::Success).chain(named("after_any").map(AfterRequest::any)).collect();
+    let request = JobRequest {
+        name: text("name").to_owned(),
+        command,
+        script: text("script").to_owned(),
+        cluster: text("cluster").to_owned(),
+        size: text("size").to_owned(),
+        nodes,
+        cores,
+        memory_mib,
+        gpus,
+        priority: text("priority").to_owned(),
+        timeout_seconds: timeout,
+        grace_seconds: None,
+        retries: retries.unwrap_or(0),
+        retry_exit_codes: Vec::new(),
+        tier: text("tier").to_owned(),
+        after,
+        array,
+        environment,
+        tags,
+        files,
+        own_sandbox: !text("own_sandbox").is_empty(),
+        python_environment: text("python_environment").to_owned(),
+        keep_in: text("keep_in").to_owned(),
+    };
+    (request, problems)
+}
+
+/// The form of a job that exists.
+pub fn values_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> Values {
+    let mut values = Values::new();
+    let mut set = |field: &str, value: String| {
+        if !value.is_empty() {
+            values.insert(field.to_owned(), vec![value]);
+        }
+    };
+    set("name", row.name.clone());
+    match &task.run {
+        Run::Argv(words) => set("command", shell_words::join(words)),
+        Run::Script(lines) => set("script", lines.clone()),
+    }
+    match compute {
+        Compute::Cluster(name) => set("cluster", name.clone()),
+        Compute::Serverless(size) => set("size", size.clone()),
+        Compute::Instance(_) | Compute::Gone(_) => {}
+    }
+    let spec = &row.job.spec;
+    set("cores", (spec.shape.cores as f64 / 1_000.0).to_string());
+    set("memory", spec.shape.memory.to_string());
+    set("gpus", if spec.shape.gpus > 0 { spec.shape.gpus.to_string() } else { String::new() });
+    set("nodes", spec.nodes.to_string());
+    set("priority", spec.priority.key().to_owned());
+    set("timeout", spec.timeout.map(|timeout| typed_duration(timeout.as_millis() / 1_000)).unwrap_or_default());
+    set("retries", spec.retry.as_ref().map(|retry| retry.max.to_string()).unwrap_or_default());
+    set("tier", spec.tier.key().to_owned());
+    set("array", row.job.array.map(|place| place.count.to_string()).unwrap_or_default());
+    set("tags", row.tags.typed());
+    set("environment", task.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect());
+    set("own_sandbox", if task.is_alone { "on".into() } else { String::new() });
+    set("python_environment", spec.environment.as_ref().map(ToString::to_string).unwrap_or_default());
+    set("keep_in", keep_in.to_owned());
+    values.insert("file".into(), task.files.iter().map(typed_file).collect());
+    values
+}
+
+/// The request that a job was made from.
+pub fn request_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> JobRequest {
+    let spec = &row.job.spec;
+    let (cluster, size) = match compute {
+        Compute::Cluster(name) => (name.clone(), String::new()),
+        Compute::Serverless(size) => (String::new(), size.clone()),
+        Compute::Instance(name) | Compute::Gone(name) => (name.clone(), String::new()),
+    };
+    let (command, script) = match &task.run {
+        Run::Argv(words) => (words.clone(), String::new()),
+        Run::Script(lines) => (Vec::new(), lines.clone()),
+    };
+    let retry = spec.retry.as_deref();
+    let seconds = |span: Span| u64::try_from(span.as_millis() / 1_000).unwrap_or_default();
+    JobRequest {
+        name: row.name.clone(),
+        command,
+        script,
+        cluster,
+        size,
+        nodes: Some(spec.nodes),
+        cores: Some(spec.shape.cores as f64 / 1_000.0),
+        memory_mib: Some(spec.shape.memory),
+        gpus: Some(spec.shape.gpus),
+        priority: spec.priority.key().to_owned(),
+        timeout_seconds: spec.timeout.map(seconds),
+        grace_seconds: Some(seconds(spec.grace)),
+        retries: retry.map_or(0, |retry| retry.max),
+        retry_exit_codes: retry
+            .filter(|retry| retry.on.contains(&RetryCause::ExitCode))
+            .map(|retry| retry.exit_codes.clone())
+            .unwrap_or_default(),
+        tier: spec.tier.key().to_owned(),
+        // What it waited for is over; the copy need not.
+        after: Vec::new(),
+        array: None,
+        environment: task.environment.iter().cloned().collect(),
+        tags: row.tags.clone(),
+        files: task.files.clone(),
+        own_sandbox: task.is_alone,
+        python_environment: spec.environment.as_ref().map(ToString::to_string).unwrap_or_default(),
+        keep_in: keep_in.to_owned(),
+    }
+}
+
+/// A job as people name it: its id, its number, or a link to its page.
+fn job_named(typed: &str) -> String {
+    let last = typed.trim_end_matches('/').rsplit('/').next().unwrap_or(typed);
+    let last = last.split(['?', '#']).next().unwrap_or(last);
+    if last.bytes().all(|byte| byte.is_ascii_digit()) { format!("job-{last}") } else { last.to_owned() }
+}
+
+/// A file that was uploaded before, as the form carries it along: `hash size path`.
+pub fn typed_file(file: &TaskFile) -> String {
+    format!("{} {} {}", file.blob, file.size, file.path)
+}
+
+/// Reads that again; the file must still be there.
+fn kept_file(typed: &str, folders: &Folders) -> Result<TaskFile, Problem> {
+    let mut parts = typed.splitn(3, ' ');
+    let mut part = || parts.next().unwrap_or_default();
+    let (blob, size, path) = (part(), part(), part());
+    let there = folders.blob(blob).and_then(|file| std::fs::metadata(file).ok()).map(|info| info.len());
+    check_path(path).map_err(|message| Problem::new("files", message))?;
+    match (there, size.parse::<u64>()) {
+        (Some(length), Ok(size)) if length == size => {
+            Ok(TaskFile { path: path.to_owned(), blob: blob.to_owned(), size })
+        }
+        _ => Err(Problem::new("files", format!("The file “{}” is no longer there. Upload it again.", shortened(path)))),
+    }
+}
+
+fn number<T: std::str::FromStr>(field: &str, typed: &str, what: &str) -> Result<Option<T>, Problem> {
+    match typed.trim() {
+        "" => Ok(None),
+        typed => typed
+            .parse()
+            .map(Some)
+            .map_err(|_| Problem::new(field, format!("{what} is a whole number, not “{}”.", shortened(typed)))),
+    }
+}
+
+/// Memory in MiB; `2 GiB` and `512 MiB` are understood too.
+fn memory(typed: &str) -> Result<Option<u64>, Problem> {
+    let unit = |unit: &str| match unit {
+        "" | "m" | "mb" | "mib" => Some(1.0),
+        "g" | "gb" | "gib" => Some(1024.0),
+        "t" | "tb" | "tib" => Some(1024.0 * 1024.0),
+        _ => None,
+    };
+    measured("memory", typed, "Memory is a number of MiB, or such as “2 GiB”", unit)
+}
+
+/// A time in seconds from minutes, or from such as `90 s`, `2 h`, `1 day`.
+fn duration(field: &str, typed: &str) -> Result<Option<u64>, Problem> {
+    let unit = |unit: &str| match unit {
+        "" | "m" | "min" | "minutes" | "minute" => Some(60.0),
+        "s" | "sec" | "seconds" | "second" => Some(1.0),
+        "h" | "hours" | "hour" => Some(3_600.0),
+        "d" | "days" | "day" => Some(86_400.0),
+        _ => None,
+    };
+    measured(field, typed, "A time limit is a number of minutes, or such as “90 s” or “2 h”", unit)
+}
+
+/// A number with a unit; nothing if nothing was typed.
+fn measured(field: &str, typed: &str, what: &str, unit: impl Fn(&str) -> Option<f64>) -> Result<Option<u64>, Problem> {
+    let lower = typed.trim().to_lowercase();
+    if lower.is_empty() {
+        return Ok(None);
+    }
+    let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let number = digits.trim().replace(',', ".").parse::<f64>().ok().filter(|number| *number > 0.0 && *number < 1e9);
+    match (number, unit(lower[digits.len()..].trim())) {
+        (Some(number), Some(times)) => Ok(Some((number * times).ceil() as u64)),
+        _ => Err(Problem::new(field, format!("{what}; this is “{}”.", shortened(typed)))),
+    }
+}
+
+fn typed_duration(seconds: i64) -> String {
+    match seconds {
+        whole if whole % 3_600 == 0 => format!("{} h", whole / 3_600),
+        whole if whole % 60 == 0 => format!("{} min", whole / 60),
+        rest => format!("{rest} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(fields: &[(&str, &str)]) -> Values {
+        fields.iter().map(|(field, value)| ((*field).to_owned(), vec![(*value).to_owned()])).collect()
+    }
+
+    #[test]
+    fn a_form_becomes_a_request() {
+        let folders = Folders::new(std::path::Path::new("nowhere"));
+        let typed = values(&[
+            ("command", "python train.py --name 'two words'"),
+            ("environment", "A=1\n\nB=x=y\n"),
+            ("cores", "0,5"),
+            ("memory", "1.5 GiB"),
+            ("timeout", "90 s"),
+            ("array", "3"),
+            ("tags", "project=churn"),
+            ("own_sandbox", "on"),
+            ("after", "job-3, https://studio.example/w/lab/jobs/job-4?attempt=1\n5"),
+            ("after_any", "job-6"),
+            ("tier", "preemptible"),
+        ]);
+        let (request, problems) = request(&typed, &folders);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(request.command, ["python", "train.py", "--name", "two words"]);
+        assert_eq!(request.environment["B"], "x=y");
+        assert_eq!((request.cores, request.memory_mib), (Some(0.5), Some(1_536)));
+        assert_eq!((request.timeout_seconds, request.array), (Some(90), Some(3)));
+        let success = ["job-3", "job-4", "job-5"].map(|id| AfterRequest::Success(id.to_owned()));
+        assert_eq!(request.after, success.into_iter().chain([AfterRequest::any("job-6".into())]).collect::<Vec<_>>());
+        assert_eq!(request.tier, "preemptible");
+        assert!(request.own_sandbox && request.tags.0.contains_key("project"));
+    }
+
+    #[test]
+    fn every_wrong_field_is_named() {
+        let folders = Folders::new(std::path::Path::new("nowhere"));
+        let typed = values(&[
+            ("command", "echo 'open"),
+            ("environment", "NOPE"),
+            ("cores", "many"),
+            ("memory", "2 cups"),
+            ("timeout", "-1"),
+            ("nodes", "1.5"),
+            ("array", "0"),
+            ("file", "abc 1 ../x"),
+        ]);
+        let problems = request(&typed, &folders).1;
+        let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
+        assert_eq!(fields, ["command", "environment", "timeout", "nodes", "memory", "array", "cores", "files"]);
+    }
+
+    #[test]
+    fn times_are_read_as_people_type_them() {
+        for (typed, seconds) in [("30", 1_800), ("90 s", 90), ("1 day", 86_400), ("1,5 h", 5_400)] {
+            assert_eq!(duration("timeout", typed), Ok(Some(seconds)), "{typed}");
+        }
+        assert_eq!([7_200, 90, 300].map(typed_duration), ["2 h", "90 s", "5 min"]);
+    }
+}

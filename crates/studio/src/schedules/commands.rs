@@ -1,0 +1,254 @@
+//! Schedules of instances: found, added, changed, switched, skipped and removed by pages and by the API alike.
+
+use atelier_domain::access::Action as Right;
+use atelier_domain::compute::{InstanceId, ScheduleId};
+use atelier_domain::error::AppError;
+use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
+use atelier_domain::world::{Answer, Order, ScheduleTarget};
+use atelier_engine::run::CommandId;
+use sha2::{Digest as _, Sha256};
+
+use crate::caller::Caller;
+use crate::instances::commands as instance;
+use crate::instances::commands::Subject;
+use crate::orders::{ask, order};
+use crate::schedules::week::find_week;
+
+/// A schedule to be added, or what one is to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSchedule {
+    /// What it does.
+    pub action: Action,
+    /// When.
+    pub timetable: Timetable,
+    /// What a stop does to running jobs.
+    pub jobs: StopJobs,
+}
+
+impl NewSchedule {
+    /// In words: `Start Mon–Fri at 08:30, Europe/Berlin`.
+    pub fn sentence(&self) -> String {
+        let now = atelier_domain::Timestamp(0);
+        Schedule::new(self.action, self.timetable.clone(), now).with_jobs(self.jobs).sentence()
+    }
+
+    fn is(&self, schedule: &Schedule) -> bool {
+        (self.action, &self.timetable, self.jobs) == (schedule.action, &schedule.timetable, schedule.jobs)
+    }
+}
+
+/// The schedules of an instance, in the order in which they were made. Whether the caller may see it was judged before.
+pub async fn of_instance(caller: &Caller, id: InstanceId) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
+    ask(caller, move |world| {
+        let mine = world.schedules_for(ScheduleTarget::Instance(id));
+        mine.map(|entry| (entry.id, entry.schedule.clone())).collect()
+    })
+    .await
+}
+
+/// One schedule of an instance.
+pub async fn find(caller: &Caller, subject: &Subject, id: ScheduleId) -> Result<Schedule, AppError> {
+    let all = of_instance(caller, subject.id).await?;
+    let found = all.into_iter().find(|(known, _)| *known == id).map(|(_, schedule)| schedule);
+    found.ok_or_else(|| AppError::not_found("schedule"))
+}
+
+/// Adds a schedule.
+pub async fn add(caller: &Caller, id: CommandId, subject: &Subject, new: &NewSchedule) -> Result<ScheduleId, AppError> {
+    instance::authorise(caller, subject, Right::InstanceConfigure).await?;
+    add_to(caller, id, subject.id, new).await
+}
+
+async fn add_to(
+    caller: &Caller,
+    id: CommandId,
+    instance: InstanceId,
+    new: &NewSchedule,
+) -> Result<ScheduleId, AppError> {
+    let wanted = Order::AddSchedule {
+        target: ScheduleTarget::Instance(instance),
+        action: new.action,
+        timetable: Box::new(new.timetable.clone()),
+        jobs: new.jobs,
+    };
+    match order(caller, id, wanted, None, None).await? {
+        Answer::Schedule(schedule) => Ok(schedule),
+        other => caller.checked(Err(format!("a new schedule was answered with {other:?}"))),
+    }
+}
+
+/// Adds the schedules of an instance that the caller has just made, each under an id of its own that follows from `id`.
+pub async fn add_all(
+    caller: &Caller,
+    id: &CommandId,
+    instance: InstanceId,
+    schedules: &[NewSchedule],
+) -> Result<(), AppError> {
+    for (index, new) in schedules.iter().enumerate() {
+        add_to(caller, beside(id, &format!("add {index}")), instance, new).await?;
+    }
+    Ok(())
+}
+
+/// Changes a schedule. Never acts on what has passed.
+pub async fn edit(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    schedule: ScheduleId,
+    new: &NewSchedule,
+) -> Result<Answer, AppError> {
+    change(caller, id, subject, edit_order(schedule, new)).await
+}
+
+fn edit_order(schedule: ScheduleId, new: &NewSchedule) -> Order {
+    let timetable = Box::new(new.timetable.clone());
+    Order::EditSchedule { schedule, action: new.action, timetable, jobs: new.jobs }
+}
+
+/// Switches a schedule on or off.
+pub async fn enable(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    schedule: ScheduleId,
+    is_enabled: bool,
+) -> Result<Answer, AppError> {
+    change(caller, id, subject, Order::EnableSchedule { schedule, is_enabled }).await
+}
+
+/// Leaves the next time of a schedule out, or takes that back.
+pub async fn skip(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    schedule: ScheduleId,
+    skips: bool,
+) -> Result<Answer, AppError> {
+    change(caller, id, subject, Order::SkipSchedule { schedule, skips }).await
+}
+
+/// Takes a schedule away.
+pub async fn remove(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    schedule: ScheduleId,
+) -> Result<Answer, AppError> {
+    change(caller, id, subject, Order::RemoveSchedule(schedule)).await
+}
+
+async fn change(caller: &Caller, id: CommandId, subject: &Subject, wanted: Order) -> Result<Answer, AppError> {
+    instance::authorise(caller, subject, Right::InstanceConfigure).await?;
+    order(caller, id, wanted, None, None).await
+}
+
+/// Switches all schedules of an instance on or off.
+pub async fn enable_all(
+    caller: &Caller,
+    id: &CommandId,
+    subject: &Subject,
+    is_enabled: bool,
+) -> Result<usize, AppError> {
+    instance::authorise(caller, subject, Right::InstanceConfigure).await?;
+    let all = of_instance(caller, subject.id).await?;
+    let other: Vec<ScheduleId> =
+        all.into_iter().filter(|(_, schedule)| schedule.is_enabled != is_enabled).map(|(id, _)| id).collect();
+    for schedule in &other {
+        let id = beside(id, &format!("switch {schedule}"));
+        order(caller, id, Order::EnableSchedule { schedule: *schedule, is_enabled }, None, None).await?;
+    }
+    Ok(other.len())
+}
+
+/// Gives an instance another week; its rules beside the week stay. What is so already is not touched, so that a skipped time
+/// stays skipped. Says how many schedules were changed.
+pub async fn replace_week(
+    caller: &Caller,
+    id: &CommandId,
+    subject: &Subject,
+    week: &[NewSchedule],
+) -> Result<usize, AppError> {
+    instance::authorise(caller, subject, Right::InstanceConfigure).await?;
+    let all = of_instance(caller, subject.id).await?;
+    let old = find_week(&all).map(|(_, ids)| ids).unwrap_or_default();
+    let old: Vec<(ScheduleId, Schedule)> = all.into_iter().filter(|(id, _)| old.contains(id)).collect();
+    let steps = steps(&old, week);
+    for (index, step) in steps.iter().enumerate() {
+        let id = beside(id, &format!("week {index}"));
+        match step {
+            Step::Edit(schedule, new) => {
+                order(caller, id, edit_order(*schedule, new), None, None).await?;
+            }
+            Step::Remove(schedule) => {
+                order(caller, id, Order::RemoveSchedule(*schedule), None, None).await?;
+            }
+            Step::Add(new) => drop(add_to(caller, id, subject.id, new).await?),
+        }
+    }
+    Ok(steps.len())
+}
+
+/// One step from the week that is to the one that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Edit(ScheduleId, NewSchedule),
+    Remove(ScheduleId),
+    Add(NewSchedule),
+}
+
+/// As few steps as lead there. What goes goes before something comes, so that the number of schedules never is above both.
+fn steps(old: &[(ScheduleId, Schedule)], wanted: &[NewSchedule]) -> Vec<Step> {
+    let mut rest: Vec<&NewSchedule> =
+        wanted.iter().filter(|new| !old.iter().any(|(_, schedule)| new.is(schedule))).collect();
+    let mut steps = Vec::new();
+    let mut going = Vec::new();
+    for (id, schedule) in old.iter().filter(|(_, schedule)| !wanted.iter().any(|new| new.is(schedule))) {
+        match rest.iter().position(|new| new.action == schedule.action) {
+            Some(place) => steps.push(Step::Edit(*id, rest.remove(place).clone())),
+            None => going.push(Step::Remove(*id)),
+        }
+    }
+    steps.extend(going);
+    steps.extend(rest.into_iter().map(|new| Step::Add(new.clone())));
+    steps
+}
+
+/// The id of one of several commands that were asked for at once.
+pub fn beside(id: &CommandId, what: &str) -> CommandId {
+    let hash = Sha256::digest(format!("{}/{what}", id.as_str()).as_bytes());
+    let text: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    CommandId::parse(&text).unwrap_or_else(|_| CommandId::random())
+}
+
+#[cfg(test)]
+mod tests {
+    use atelier_domain::Timestamp;
+    use atelier_domain::schedule::{Cron, Trigger, Zone};
+
+    use super::*;
+
+    fn new(action: Action, cron: &str) -> NewSchedule {
+        let trigger = Trigger::Cron(Cron::parse(cron).expect("an expression"));
+        let timetable = Timetable::new(trigger, Zone::parse("UTC").expect("a zone"), None).expect("a timetable");
+        NewSchedule { action, timetable, jobs: StopJobs::Now }
+    }
+
+    fn old(id: u64, action: Action, cron: &str) -> (ScheduleId, Schedule) {
+        let new = new(action, cron);
+        (ScheduleId(id), Schedule::new(new.action, new.timetable, Timestamp(0)))
+    }
+
+    #[test]
+    fn another_week_takes_the_fewest_steps() {
+        let saved = [old(1, Action::Start, "0 8 * * MON-FRI"), old(2, Action::Stop, "0 18 * * MON-FRI")];
+        let same = [new(Action::Start, "0 8 * * MON-FRI"), new(Action::Stop, "0 18 * * MON-FRI")];
+        assert_eq!(steps(&saved, &same), []);
+        let later = [same[0].clone(), new(Action::Stop, "0 20 * * MON-FRI")];
+        assert_eq!(steps(&saved, &later), [Step::Edit(ScheduleId(2), later[1].clone())]);
+        let more = [same[0].clone(), new(Action::Stop, "0 18 * * MON-THU"), new(Action::Stop, "0 16 * * FRI")];
+        assert_eq!(steps(&saved, &more), [Step::Edit(ScheduleId(2), more[1].clone()), Step::Add(more[2].clone())]);
+        assert_eq!(steps(&saved, &[]), [Step::Remove(ScheduleId(1)), Step::Remove(ScheduleId(2))]);
+        assert_eq!(steps(&[], &same), [Step::Add(same[0].clone()), Step::Add(same[1].clone())]);
+    }
+}

@@ -1,0 +1,61 @@
+//! The secrets of personal tokens: made once, shown once, kept as a hash.
+
+use atelier_domain::token::PREFIX;
+use sha2::{Digest as _, Sha256};
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// A random token for a cookie: 128 bits in hexadecimal.
+pub fn random_token() -> String {
+    format!("{:032x}", rand::random::<u128>())
+}
+
+/// A fresh secret with 256 random bits, and its hash.
+pub fn fresh() -> (String, String) {
+    let secret = written(&rand::random::<[u8; 32]>());
+    let hash = hash(&secret);
+    (secret, hash)
+}
+
+/// What is kept of a secret. It has 256 random bits, so that nothing slower is needed.
+pub fn hash(secret: &str) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(64);
+    for byte in Sha256::digest(secret.as_bytes()) {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+/// The prefix and the bytes in base64url, without padding.
+fn written(bytes: &[u8; 32]) -> String {
+    let mut text = String::from(PREFIX);
+    for chunk in bytes.chunks(3) {
+        let number =
+            chunk.iter().fold(0_u32, |number, byte| (number << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..=chunk.len() {
+            let index = (number >> (18 - 6 * place)) & 63;
+            text.push(char::from(ALPHABET[index as usize]));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use atelier_domain::token::is_secret;
+
+    use super::*;
+
+    #[test]
+    fn secrets_have_the_form_that_is_looked_for_and_never_come_twice() {
+        let (first, hash_of_first) = fresh();
+        let (second, _) = fresh();
+        assert!(is_secret(&first) && is_secret(&second) && first != second, "{first}");
+        assert_eq!(hash(&first), hash_of_first);
+        assert_eq!(hash_of_first.len(), 64);
+        assert_eq!(written(&[0; 32]), format!("atl_{}", "A".repeat(43)));
+        assert_eq!(written(&[0xff; 32]), format!("atl_{}8", "_".repeat(42)));
+    }
+}

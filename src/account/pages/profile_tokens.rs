@@ -1,0 +1,99 @@
+//! The card of personal tokens on the profile page.
+
+use atelier_domain::text::counted;
+use atelier_domain::token::{DEFAULT_DAYS, MAX_DAYS, MAX_NAME, MIN_DAYS};
+use atelier_studio::account::tokens::{TokenRow, own_tokens};
+use leptos::prelude::*;
+
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, TableWrap, Time};
+use crate::form::FormState;
+use crate::frame::{Visit, load};
+use crate::server::caller::here;
+use crate::viewer::Viewer;
+
+/// The tokens with their verbs, and the form that makes one.
+pub fn tokens(visit: &Visit) -> AnyView {
+    let (viewer, made, revoked) = (visit.viewer.clone(), visit.form("create_token"), visit.form("revoke_token"));
+    load(viewer.clone(), async move { own_tokens(&here()?).await }, move |rows| {
+        let working = rows.iter().filter(|row| !row.is_expired).count() as u64;
+        let refusal = revoked.refusal().map(|reason| view! { <p class="err" role="alert">{reason}</p> });
+        let (list, form) = (list(rows, &viewer), form(made));
+        view! {
+            <Card heading="API tokens" note=counted(working, "token works", "tokens work") flush=true>
+                {list}
+                <div class="body stack">{refusal}{form}</div>
+            </Card>
+        }
+        .into_any()
+    })
+}
+
+fn list(rows: Vec<TokenRow>, viewer: &Viewer) -> Option<AnyView> {
+    if rows.is_empty() {
+        return None;
+    }
+    let rows: Vec<_> = rows.into_iter().map(|row| token(row, viewer)).collect();
+    let table = view! {
+        <TableWrap>
+            <table class="table tight">
+                <caption class="sr">"Your tokens for the API"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Name"</th><th scope="col" class="c-owner">"Made"</th>
+                        <th scope="col">"Last used"</th><th scope="col">"Works until"</th><td></td>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </TableWrap>
+    };
+    Some(table.into_any())
+}
+
+fn token(row: TokenRow, viewer: &Viewer) -> AnyView {
+    let (now, zone) = (viewer.now, viewer.time_zone.clone());
+    let used = match row.used_at {
+        Some(at) => view! { <Time at=at now=now zone=zone.clone()/> }.into_any(),
+        None => "never".into_any(),
+    };
+    let expired = row.is_expired.then(|| view! { <span class="l2">"expired, works no more"</span> });
+    let (label, key) = (format!("Revoke the token {}", row.name), row.id.clone());
+    view! {
+        <tr data-key=key>
+            <th scope="row"><span class="name">{row.name}</span>{expired}</th>
+            <td class="c-owner"><Time at=row.created_at now=now zone=zone.clone()/></td>
+            <td data-label="Last used">{used}</td>
+            <td data-label="Works until"><Time at=row.expires_at now=now zone=zone absolute=true/></td>
+            <td class="right">
+                <PostForm function="revoke_token" class="row-tight" hidden=vec![("token", row.id)]>
+                    <SubmitButton look=Look::Plain small=true label=label pending="Revoking…">"Revoke"</SubmitButton>
+                </PostForm>
+            </td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn form(state: FormState) -> AnyView {
+    let days = state.value("days", &DEFAULT_DAYS.to_string());
+    view! {
+        <p class="help">
+            "Programs that use the API send a token in place of your password. A token may do what you may do, until it expires or \
+             you revoke it. Its secret is shown once."
+        </p>
+        <PostForm function="create_token" state=state.clone()>
+            <div class="cols-2">
+                <Field
+                    id="token-name" label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
+                    required=true maxlength=MAX_NAME as u32 autocomplete="off" help="What it is for, or where it is used."
+                />
+                <Field
+                    id="token-days" label="Days" name="days" kind="number" value=days problem=state.problem("days")
+                    autocomplete="off" help=format!("How long it works: {MIN_DAYS} to {MAX_DAYS}.")
+                />
+            </div>
+            <div class="row"><SubmitButton look=Look::Plain pending="Making…">"Make a token"</SubmitButton></div>
+        </PostForm>
+    }
+    .into_any()
+}

@@ -1,0 +1,51 @@
+//! What the engine decided about a cluster and its nodes, and why.
+
+use atelier_studio::clock;
+use atelier_studio::clusters::detail::{ClusterDetail, DecisionLine};
+use leptos::prelude::*;
+
+use crate::components::{Card, Icon, Pager, Query};
+use crate::frame::Visit;
+
+/// The card with the log.
+pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
+    if detail.decisions.is_empty() {
+        return view! {
+            <Card heading="Scaling decisions"><p class="muted">"Nothing was decided yet."</p></Card>
+        }
+        .into_any();
+    }
+    let lines: Vec<_> = detail.decisions.iter().map(|line| item(visit, line)).collect();
+    let newest = (!query.get("before").is_empty()).then(|| query.clone().with("before", "").url());
+    let older = detail.older.as_ref().map(|cursor| query.clone().with("before", cursor).url());
+    let pager = (newest.is_some() || older.is_some()).then(|| {
+        let text = if newest.is_some() { "older decisions" } else { "newest first" };
+        view! { <Pager text=text back=newest next=older/> }
+    });
+    view! {
+        <Card heading="Scaling decisions" flush=true>
+            <div class="body"><ol class="events">{lines}</ol></div>
+            {pager}
+        </Card>
+    }
+    .into_any()
+}
+
+fn item(visit: &Visit, line: &DecisionLine) -> AnyView {
+    let zone = &visit.viewer.time_zone;
+    let icon = match line.code.as_str() {
+        "scale-up" | "own-nodes" | "scale-to-min" => "scaleup",
+        "scale-down-idle" | "needed-elsewhere" | "over-max" | "cluster-deleted" => "scaledown",
+        "node-lost" | "node-preempted" | "node-gone" | "launch-failed" | "launch-timed-out" | "would-not-end" => "warn",
+        _ => "hold",
+    };
+    let about = (!line.node.is_empty()).then(|| view! { <b>{line.node.clone()}</b>": " });
+    view! {
+        <li data-key=line.key.clone()>
+            <time datetime=clock::rfc3339(line.at) title=clock::exact(line.at, zone)>{clock::time_of_day(line.at, zone)}</time>
+            <Icon name=icon/>
+            <span>{about}{line.sentence.clone()}</span>
+        </li>
+    }
+    .into_any()
+}

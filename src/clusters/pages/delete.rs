@@ -1,0 +1,91 @@
+//! The question before a cluster is deleted.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::verb::ClusterVerb;
+use atelier_domain::paths;
+use atelier_domain::text::counted;
+use atelier_engine::run::CommandId;
+use atelier_studio::clusters::detail::{ClusterDetail, cluster};
+use leptos::prelude::*;
+
+use crate::components::{
+    Choice, ChoiceKind, ChoiceList, ConfirmCard, Consequence, Crumb, LinkButton, NavItem, Page, Tone, Why,
+};
+use crate::frame::{Place, Visit, load, param, studio};
+use crate::server::caller::here;
+
+/// Asks before a cluster is deleted. Script shows the card as a dialog on the page one came from.
+#[component]
+pub fn DeleteClusterPage() -> impl IntoView {
+    let place = Place { nav: NavItem::Compute, needs: Some((Action::ClusterDelete, Whose::Others)), topics: &[] };
+    studio(place, |visit| {
+        let name = param("name");
+        let read = async move { cluster(&here()?, &name, 0, "").await };
+        load(visit.viewer.clone(), read, move |detail| ask(&visit, &detail))
+    })
+}
+
+fn ask(visit: &Visit, detail: &ClusterDetail) -> AnyView {
+    let (name, slug) = (detail.row.name.clone(), visit.slug());
+    let back = paths::cluster(slug, &name);
+    let crumbs = vec![Crumb::new("Clusters", paths::compute(slug, "clusters")), Crumb::new(name.clone(), back.clone())];
+    let content = match detail.verbs.why_not(ClusterVerb::Delete) {
+        Some(reason) => view! {
+            <section class="confirm" data-confirm-card="">
+                <Why tone=Tone::Neutral title=format!("Nothing to do for {name}") text=reason>
+                    <LinkButton href=back>"Go back"</LinkButton>
+                </Why>
+            </section>
+        }
+        .into_any(),
+        None => card(visit, detail, back),
+    };
+    view! { <Page heading="Delete cluster" crumbs=crumbs>{content}</Page> }.into_any()
+}
+
+fn card(visit: &Visit, detail: &ClusterDetail, back: String) -> AnyView {
+    let state = visit.form("delete_cluster");
+    let row = &detail.row;
+    let (running, waiting) = (row.running, row.counts.queued);
+    let consequence = |name: String, outcome: &str, tone: Tone| Consequence {
+        name,
+        outcome: outcome.to_owned(),
+        tone,
+        note: String::new(),
+    };
+    let mut rows = Vec::new();
+    if waiting > 0 {
+        let name = counted(waiting, "waiting job", "waiting jobs");
+        rows.push(consequence(name, "Will be cancelled. They can be submitted elsewhere.", Tone::Warning));
+    }
+    let nodes = counted(row.counts.nodes(), "node", "nodes");
+    rows.push(consequence(nodes, "Will be removed when nothing runs on them any more.", Tone::Warning));
+    rows.push(consequence(
+        "History and logs".into(),
+        "Are kept. The name is free again once it is gone.",
+        Tone::Neutral,
+    ));
+    let choice = |value: &str, label: String, help: &str| Choice {
+        ticked: state.is_ticked("jobs", value, value == "wait"),
+        value: value.into(),
+        label,
+        help: help.into(),
+        fixed_because: None,
+    };
+    let choices = vec![
+        choice("wait", "Wait for running jobs".into(), "They run to their end; then the cluster goes."),
+        choice("end", "End them now".into(), "Their processes are asked to end, and killed after their grace."),
+    ];
+    let legend = format!("{} now", counted(running, "job runs", "jobs run"));
+    let hidden = vec![("cluster", row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())];
+    let (keep, go) = (format!("Keep {}", row.name), format!("Delete {}", row.name));
+    view! {
+        <ConfirmCard
+            title=format!("Delete {}?", row.name) rows=rows function="delete_cluster" hidden=hidden state=state.clone()
+            keep=keep back=back go=go icon="trash"
+        >
+            <ChoiceList legend=legend name="jobs" kind=ChoiceKind::One choices=choices problem=state.problem("jobs")/>
+        </ConfirmCard>
+    }
+    .into_any()
+}

@@ -1,0 +1,147 @@
+//! The form that makes a cluster.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::size::Tier;
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_engine::run::CommandId;
+use atelier_studio::clusters::quote::{Quoted, quote_new_cluster};
+use atelier_studio::sizes::list::sizes;
+use atelier_studio::sizes::row::SizeRow;
+use leptos::prelude::*;
+
+use crate::clusters::pages::price;
+use crate::components::{
+    Card, Crumb, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query, SizeTable, SubmitButton,
+    TextField,
+};
+use crate::compute::page::tier_choice;
+use crate::form::FormState;
+use crate::frame::{Place, Visit, load, studio};
+use crate::server::caller::here;
+
+/// Makes a cluster.
+#[component]
+pub fn NewClusterPage() -> impl IntoView {
+    let place =
+        Place { nav: NavItem::Compute, needs: Some((Action::ClusterCreate, Whose::Others)), topics: &[Topic::Engine] };
+    studio(place, |visit| {
+        let (caller, typed) = (here(), Typed { state: visit.form("create_cluster"), query: Query::here() });
+        let read = async move {
+            let caller = caller?;
+            let sizes = sizes(&caller).await?;
+            let first = sizes.first().map_or("", |size| &size.name);
+            let (size, min, max) = (typed.value("size", first), typed.value("min", "0"), typed.value("max", "4"));
+            let quoted = quote_new_cluster(&caller, &size, [&min, &max, &typed.value("warm", "0")]).await?;
+            Ok((sizes, typed, size, quoted))
+        };
+        load(visit.viewer.clone(), read, move |(sizes, typed, size, quoted)| {
+            show(&visit, sizes, &typed, &size, &quoted)
+        })
+    })
+}
+
+/// What was typed: into the form that came back, or into the one whose price was asked for.
+struct Typed {
+    state: FormState,
+    query: Query,
+}
+
+impl Typed {
+    fn value(&self, field: &str, otherwise: &str) -> String {
+        match self.query.get(field) {
+            "" => self.state.value(field, otherwise),
+            asked => self.state.value(field, asked),
+        }
+    }
+}
+
+fn show(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &Quoted) -> AnyView {
+    let back = paths::compute(visit.slug(), "clusters");
+    let content =
+        if sizes.is_empty() { no_sizes(visit) } else { form(visit, sizes, typed, size, quoted, back.clone()) };
+    view! {
+        <Page
+            heading="Create cluster" crumbs=vec![Crumb::new("Compute", back.clone()), Crumb::new("Clusters", back)]
+            sub="Equal nodes that grow with their queue and shrink when it is empty."
+        >
+            {content}
+        </Page>
+    }
+    .into_any()
+}
+
+fn no_sizes(visit: &Visit) -> AnyView {
+    let (add, refusal) = (paths::size(visit.slug(), "new"), visit.viewer.may(Action::SizeWrite).err());
+    let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
+    view! {
+        <EmptyState
+            heading="There are no sizes yet"
+            text="A cluster is made of nodes of one size. The catalogue is empty, so nothing can be chosen."
+        >
+            <LinkButton href=add look=Look::Primary icon="plus" disabled_because=refusal>"Add size"</LinkButton>
+        </EmptyState>
+    }
+    .into_any()
+}
+
+fn form(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &Quoted, back: String) -> AnyView {
+    let state = typed.state.clone();
+    let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
+    let (slug, chosen) = (visit.slug(), size.to_owned());
+    let (quote, check) = (paths::cluster_quote(slug), price::check_button(paths::new_cluster(slug)));
+    let cost = price::card("Cost", quoted);
+    let tier = tier_choice(&typed.value("tier", Tier::default().key()), state.problem("tier"));
+    let [name, min, max, idle, warm, tags] =
+        [("name", ""), ("min", "0"), ("max", "4"), ("idle", "120"), ("warm", "0"), ("tags", "")]
+            .map(|(field, otherwise)| typed.value(field, otherwise));
+    view! {
+        <div data-quote=quote data-quote-of="size,min,max,warm">
+            <PostForm function="create_cluster" state=state.clone() hidden=hidden class="split">
+                <Card>
+                    <Field
+                        label="Name" name="name" value=name problem=state.problem("name")
+                        required=true autofocus=true maxlength=24_u32 autocomplete="off"
+                        help="3 to 24 of a–z, 0–9 and hyphens, beginning with a letter; unique in the workspace."
+                    />
+                    <SizeTable rows=sizes chosen=chosen problem=state.problem("size")/>
+                    {tier}
+                    <div class="cols-4 fields">
+                        <Field
+                            label="Fewest nodes" name="min" kind="number" value=min problem=state.problem("min")
+                            required=true help="Kept also when nothing waits."
+                        />
+                        <Field
+                            label="Most nodes" name="max" kind="number" value=max problem=state.problem("max")
+                            required=true help="It never has more."
+                        />
+                        <Field
+                            label="Idle seconds" name="idle" kind="number" value=idle problem=state.problem("idle")
+                            required=true help="So long a node stays without a job."
+                        />
+                        <Field
+                            label="Kept ready" name="warm" kind="number" value=warm problem=state.problem("warm")
+                            required=true help="Idle nodes beyond what runs."
+                        />
+                    </div>
+                    <TextField
+                        label="Tags" name="tags" value=tags problem=state.problem("tags")
+                        help="One a line, such as project=churn."
+                    />
+                </Card>
+                <aside class="stack sticky-side">
+                    {cost}
+                    <Card>
+                        <div class="stack-s">
+                            <SubmitButton icon="plus" pending="Creating…" block=true>"Create cluster"</SubmitButton>
+                            <LinkButton href=back look=Look::Ghost block=true>"Cancel"</LinkButton>
+                            {check}
+                        </div>
+                    </Card>
+                    <p class="faint xs">"Time counts from the wish for a node until it is gone."</p>
+                </aside>
+            </PostForm>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,161 @@
+//! What can be changed about a cluster while it works: how it scales, how its queue is served, its minimum by the hour, and its
+//! tags.
+
+use atelier_domain::compute::verb::ClusterVerb;
+use atelier_domain::paths;
+use atelier_domain::text::MAX_WHY;
+use atelier_engine::run::CommandId;
+use atelier_studio::clusters::detail::ClusterDetail;
+use atelier_studio::clusters::quote::Quoted;
+use leptos::prelude::*;
+
+use crate::clusters::pages::detail::blocked;
+use crate::clusters::pages::{minimum, price};
+use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TextField};
+use crate::form::FormState;
+use crate::frame::Visit;
+
+/// The cards with the two forms. They are not live: nobody's typing is overtaken.
+pub fn cards(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -> AnyView {
+    let because = blocked(visit, detail, ClusterVerb::Scale);
+    let (scaling, queue) =
+        (scaling(visit, query, detail, quoted, because.clone()), queue(visit, detail, because.clone()));
+    let minimum = minimum::card(visit, detail, because.clone());
+    view! { {scaling}{queue}{minimum}{tags(visit, detail, because)} }.into_any()
+}
+
+/// What stands in the fields for the fewest and the most nodes, if it is not what is saved: typed and refused, or typed to
+/// ask for its price.
+pub fn typed_scale(visit: &Visit, query: &Query) -> Option<[String; 3]> {
+    let state = visit.form("scale_cluster");
+    let typed = |field: &str| typed(&state, query, field, "");
+    Some(["min", "max", "warm"].map(typed)).filter(|all| all.iter().any(|typed| !typed.is_empty()))
+}
+
+fn typed(state: &FormState, query: &Query, field: &str, saved: &str) -> String {
+    match query.get(field) {
+        "" => state.value(field, saved),
+        asked => state.value(field, asked),
+    }
+}
+
+fn hidden(detail: &ClusterDetail) -> Vec<(&'static str, String)> {
+    vec![("cluster", detail.row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())]
+}
+
+fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted, because: Option<String>) -> AnyView {
+    let state = visit.form("scale_cluster");
+    let fixed = because.is_some();
+    let idle = (detail.idle.as_millis() / 1_000).to_string();
+    let [node, _, at_max, _] = &detail.per_hour;
+    let [at_rest, month] = &detail.at_rest;
+    let said = format!(
+        "A node costs {node}/h. As it is saved: {at_rest}/h while nothing runs, {month} a month, and {at_max}/h at its most.{}",
+        if detail.row.min == detail.own_min {
+            String::new()
+        } else {
+            format!(" Right now the fewest are {}.", detail.row.min)
+        }
+    );
+    let typed = |field: &str, saved: &str| typed(&state, query, field, saved);
+    let (min, max) = (typed("min", &detail.own_min.to_string()), typed("max", &detail.row.max.to_string()));
+    let (idle, why) = (typed("idle", &idle), typed("why", ""));
+    let warm = typed("warm", &detail.warm.to_string());
+    let why = (!fixed).then(|| {
+        view! {
+            <Field
+                label="Why" name="why" value=why problem=state.problem("why") autocomplete="off"
+                maxlength=MAX_WHY as u32 help="Goes to the history with your name."
+            />
+        }
+    });
+    let hidden = hidden(detail);
+    let slug = visit.slug();
+    let check = (!fixed).then(|| price::check_button(paths::cluster(slug, &detail.row.name)));
+    let (quote, price) = ((!fixed).then(|| paths::cluster_quote(slug)), price::part(quoted));
+    view! {
+        <Card heading="Scaling">
+            <div data-quote=quote data-quote-of="cluster,min,max,warm">
+                <PostForm function="scale_cluster" state=state.clone() hidden=hidden>
+                    <div class="cols-2 fields">
+                        <Field
+                            label="Fewest" name="min" kind="number" value=min
+                            problem=state.problem("min") required=true readonly=fixed
+                        />
+                        <Field
+                            label="Most" name="max" kind="number" value=max
+                            problem=state.problem("max") required=true readonly=fixed
+                        />
+                        <Field
+                            label="Idle, s" name="idle" kind="number" value=idle
+                            problem=state.problem("idle") required=true readonly=fixed
+                        />
+                        <Field
+                            label="Kept ready" name="warm" kind="number" value=warm
+                            problem=state.problem("warm") required=true readonly=fixed
+                        />
+                    </div>
+                    <p class="help">
+                        "Nodes kept ready wait idle beyond what runs, so that the next job starts at once. They give way to what others need."
+                    </p>
+                    <p class="faint xs" data-live="cost">{said}</p>
+                    {price}
+                    {price::lost()}
+                    {why}
+                    <div class="row">
+                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>"Save scaling"</SubmitButton>
+                        {check}
+                    </div>
+                </PostForm>
+            </div>
+        </Card>
+    }
+    .into_any()
+}
+
+/// How its queue is served.
+fn queue(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
+    let state = visit.form("set_queue_policy");
+    let policy = crate::quota::pages::fair_shares::policy_fields(&state, detail.queue_policy, because.is_some());
+    let (hidden, shares) = (hidden(detail), paths::shares(visit.slug()));
+    view! {
+        <Card heading="Queue order">
+            <PostForm function="set_queue_policy" state=state.clone() hidden=hidden>
+                {policy}
+                <p class="help"><a href=shares>"Weights and use of people"</a></p>
+                <div class="row">
+                    <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>"Save queue"</SubmitButton>
+                </div>
+            </PostForm>
+        </Card>
+    }
+    .into_any()
+}
+
+fn tags(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
+    let state = visit.form("tag_cluster");
+    if because.is_some() {
+        let tags: Vec<_> = detail.row.tags.iter().map(|tag| view! { <span class="tag">{tag.clone()}</span> }).collect();
+        let tags = if tags.is_empty() {
+            view! { <p class="muted">"None."</p> }.into_any()
+        } else {
+            view! { <span class="row-tight tags">{tags}</span> }.into_any()
+        };
+        return view! { <Card heading="Tags">{tags}</Card> }.into_any();
+    }
+    let (typed, hidden) = (detail.tags.clone(), hidden(detail));
+    view! {
+        <Card heading="Tags">
+            <PostForm function="tag_cluster" state=state.clone() hidden=hidden>
+                <TextField
+                    label="Tags" name="tags" value=state.value("tags", &typed) problem=state.problem("tags") rows=3
+                    help="One a line, such as project=churn."
+                />
+                <div class="row">
+                    <SubmitButton look=Look::Plain pending="Saving…" icon="tag">"Save tags"</SubmitButton>
+                </div>
+            </PostForm>
+        </Card>
+    }
+    .into_any()
+}

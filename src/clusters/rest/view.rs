@@ -1,0 +1,218 @@
+//! Clusters and nodes as the API shows them.
+
+use atelier_domain::UserId;
+use atelier_domain::compute::ClusterId;
+use atelier_domain::compute::cluster::{Cluster, ClusterPhase};
+use atelier_domain::compute::node::{Holder, Node, NodeState};
+use atelier_domain::compute::tags::Tags;
+use atelier_domain::compute::verb::ClusterState;
+use atelier_domain::world::{PoolKey, World};
+use serde::Serialize;
+
+use crate::quota::rest::fair_shares::PolicyView;
+use crate::server::rest::people::{People, PersonView};
+use crate::server::rest::view::{ReasonView, ResourcesView, When};
+
+/// A cluster.
+#[derive(Debug, Serialize)]
+pub struct ClusterView {
+    id: String,
+    name: String,
+    state: ClusterState,
+    /// Why it has as many nodes as it has.
+    reason: Option<ReasonView>,
+    owner: PersonView,
+    size: String,
+    /// Whether dedicated work may take its nodes back.
+    tier: &'static str,
+    min: u32,
+    max: u32,
+    idle_seconds: i64,
+    /// Idle nodes that are kept ready beyond what is needed.
+    warm: u32,
+    /// The minimum that a schedule has set in place of its own.
+    scheduled_min: Option<u32>,
+    /// How its queue is served.
+    queue: PolicyView,
+    /// Who paused it, if somebody did.
+    paused: Option<PausedView>,
+    /// How many nodes it goes for.
+    target: u32,
+    nodes: Counts,
+    /// Jobs that wait.
+    queued: usize,
+    /// Jobs that are not over.
+    jobs: usize,
+    tags: Tags,
+    created: When,
+    links: ClusterLinks,
+}
+
+#[derive(Debug, Serialize)]
+struct PausedView {
+    by: String,
+    since: Option<When>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Counts {
+    preparing: u32,
+    idle: u32,
+    running: u32,
+    leaving: u32,
+    unusable: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct ClusterLinks {
+    #[serde(rename = "self")]
+    own: String,
+    nodes: String,
+    jobs: String,
+}
+
+impl ClusterView {
+    /// From what the engine knows.
+    pub fn of(world: &World, cluster: &Cluster) -> Self {
+        let pool = world.pool(&PoolKey::Cluster(cluster.id));
+        let mut counts = Counts::default();
+        for node in pool.into_iter().flat_map(|pool| &pool.nodes).filter_map(|id| world.node(*id)) {
+            let count = match state(world, node) {
+                NodeState::Preparing => &mut counts.preparing,
+                NodeState::Idle => &mut counts.idle,
+                NodeState::Running => &mut counts.running,
+                NodeState::Leaving => &mut counts.leaving,
+                NodeState::Unusable | NodeState::Preempted => &mut counts.unusable,
+            };
+            *count += 1;
+        }
+        let path = path(cluster.name.as_str());
+        Self {
+            id: cluster.id.to_string(),
+            name: cluster.name.to_string(),
+            state: world.cluster_state(cluster),
+            reason: world.explain_cluster(cluster.id).map(ReasonView::from),
+            owner: People::default().view(&cluster.owner),
+            size: cluster.size.to_string(),
+            tier: cluster.tier.key(),
+            warm: cluster.scale.warm,
+            scheduled_min: cluster.scheduled_min,
+            queue: cluster.queue.into(),
+            paused: match &cluster.phase {
+                ClusterPhase::Paused { by, since } => Some(PausedView { by: by.to_string(), since: since.map(When) }),
+                ClusterPhase::Active | ClusterPhase::Deleting { .. } => None,
+            },
+            min: cluster.scale.min,
+            max: cluster.scale.max,
+            idle_seconds: cluster.scale.idle.as_millis() / 1_000,
+            target: cluster.plan.target,
+            nodes: counts,
+            queued: pool.map_or(0, |pool| pool.queue.len()),
+            jobs: pool.map_or(0, |pool| usize::try_from(pool.all_jobs()).unwrap_or(usize::MAX)),
+            tags: cluster.tags.clone(),
+            created: When(cluster.created),
+            links: ClusterLinks {
+                nodes: format!("{path}/nodes"),
+                jobs: format!("/api/v1/jobs?cluster={}", cluster.name),
+                own: path,
+            },
+        }
+    }
+
+    /// The same by its id, and whose it is; none if it is gone.
+    pub fn by_id(world: &World, id: ClusterId) -> Option<(UserId, Self)> {
+        world.cluster(id).map(|cluster| (cluster.owner.clone(), Self::of(world, cluster)))
+    }
+
+    /// With the name of its owner, which the engine does not know.
+    #[must_use]
+    pub fn of_person(self, owner: &UserId, people: &People) -> Self {
+        Self { owner: people.view(owner), ..self }
+    }
+}
+
+/// The address of a cluster.
+pub fn path(name: &str) -> String {
+    format!("/api/v1/clusters/{name}")
+}
+
+/// A node.
+#[derive(Debug, Serialize)]
+pub struct NodeView {
+    id: String,
+    state: NodeState,
+    /// Why it goes, or what its removal waits for.
+    reason: Option<ReasonView>,
+    holder: HolderView,
+    size: String,
+    site: String,
+    resources: ResourcesView,
+    free: ResourcesView,
+    /// Jobs with a part there.
+    jobs: Vec<String>,
+    created: When,
+    /// What is known of its agent right now.
+    pub agent: Option<AgentSummary>,
+    links: NodeLinks,
+}
+
+#[derive(Debug, Serialize)]
+struct HolderView {
+    kind: &'static str,
+    name: String,
+}
+
+/// A node's agent.
+#[derive(Debug, Serialize)]
+pub struct AgentSummary {
+    /// Whether it is connected.
+    pub is_connected: bool,
+    /// When it was last heard of.
+    pub heard: When,
+    /// Its version.
+    pub version: String,
+    /// The name of its machine.
+    pub host: String,
+}
+
+#[derive(Debug, Serialize)]
+struct NodeLinks {
+    #[serde(rename = "self")]
+    own: String,
+}
+
+impl NodeView {
+    /// From what the engine knows.
+    pub fn of(world: &World, node: &Node) -> Self {
+        let holder = match node.holder {
+            Holder::Cluster(id) => HolderView {
+                kind: "cluster",
+                name: world.cluster(id).map_or_else(|| id.to_string(), |cluster| cluster.name.to_string()),
+            },
+            Holder::Instance(id) => HolderView {
+                kind: "instance",
+                name: world.instance(id).map_or_else(|| id.to_string(), |instance| instance.name.to_string()),
+            },
+            Holder::Job(id) => HolderView { kind: "job", name: id.to_string() },
+        };
+        let on = world.on_node(node.id);
+        Self {
+            id: node.id.to_string(),
+            state: state(world, node),
+            reason: world.explain_node(node.id).map(ReasonView::from),
+            holder,
+            size: node.size.to_string(),
+            site: node.site.to_string(),
+            resources: node.shape.into(),
+            free: on.map_or(node.shape, |on| on.free).into(),
+            jobs: on.map(|on| on.jobs.iter().map(ToString::to_string).collect()).unwrap_or_default(),
+            created: When(node.created),
+            agent: None,
+            links: NodeLinks { own: format!("/api/v1/nodes/{}", node.id) },
+        }
+    }
+}
+
+fn state(world: &World, node: &Node) -> NodeState {
+    node.state(world.on_node(node.id).is_some_and(|on| !on.jobs.is_empty()))
+}

@@ -1,0 +1,99 @@
+//! The tab of serverless jobs: what runs now and what waits.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::paths;
+use atelier_domain::text::counted;
+use atelier_studio::counts::{ComputeCounts, compute_counts};
+use atelier_studio::jobs::serverless::{ServerlessJob, ServerlessPage, serverless};
+use leptos::prelude::*;
+
+use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, TableWrap, Time};
+use crate::compute::page::framed;
+use crate::frame::{Visit, load};
+use crate::help;
+use crate::server::caller::here;
+
+/// The tab.
+pub fn tab(visit: Visit) -> AnyView {
+    // The tabs are for everybody who sees instances; this one needs a right of its own.
+    if let Err(denied) = visit.viewer.rights.check(Action::JobRead, Whose::Others) {
+        return help::forbidden(&visit.viewer, &denied);
+    }
+    let read = async move {
+        let caller = here()?;
+        let page = serverless(&caller).await?;
+        Ok((page, compute_counts(&caller).await?))
+    };
+    load(visit.viewer.clone(), read, move |(page, counts)| show(&visit, page, counts))
+}
+
+fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
+    let refusal = visit.viewer.rights.check(Action::JobSubmit, Whose::Own).err();
+    let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
+    let href = paths::new_job(visit.slug());
+    if page.jobs.is_empty() {
+        let said = refusal.clone().map(|reason| view! { <p class="faint xs">{reason}</p> });
+        let inside = view! {
+            <div data-live="serverless">
+                <EmptyState
+                    heading="No serverless job runs or waits"
+                    text="Give a command and a size, and get a log and files back. The machine exists only for as long as the job."
+                >
+                    <LinkButton href=href look=Look::Primary large=true icon="plus" disabled_because=refusal>"Submit job"</LinkButton>
+                    {said}
+                </EmptyState>
+            </div>
+        };
+        return framed(visit, "serverless", counts, None, inside.into_any());
+    }
+    let submit = view! {
+        <LinkButton href=href look=Look::Primary icon="plus" disabled_because=refusal>"Submit job"</LinkButton>
+    };
+    let all = page.all;
+    let text = match page.jobs.len() as u64 {
+        shown if shown == all => counted(all, "job", "jobs"),
+        shown => format!("{shown} of {}", counted(all, "job", "jobs")),
+    };
+    let rows: Vec<_> = page.jobs.into_iter().map(|job| line(visit, job)).collect();
+    let inside = view! {
+        <div data-live="serverless" data-announce="job|jobs">
+            <TableWrap>
+                <table class="table">
+                    <caption class="sr">"Serverless jobs that run or wait"</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Job"</th>
+                            <th scope="col">"State"</th>
+                            <th scope="col" class="c-size">"Size"</th>
+                            <th scope="col" class="right">"Nodes"</th>
+                            <th scope="col" class="right c-cpu">"Since"</th>
+                            <th scope="col" class="right c-cpu">"Cost so far"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+                <div class="table-foot"><span>{text}</span></div>
+            </TableWrap>
+        </div>
+    };
+    framed(visit, "serverless", counts, Some(submit.into_any()), inside.into_any())
+}
+
+fn line(visit: &Visit, job: ServerlessJob) -> AnyView {
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let href = paths::job(visit.slug(), &job.id.to_string());
+    let since = job.started.unwrap_or(job.submitted);
+    let facts = format!("{}, {}", job.id, job.owner);
+    let cost = job.cost.unwrap_or_else(|| "–".to_owned());
+    view! {
+        <tr data-key=job.id.to_string()>
+            <th scope="row"><a class="name nowrap" href=href>{job.name}</a><span class="l2">{facts}</span></th>
+            <td><StateTag state=StateWord::of_job(job.state) reason=job.why/></td>
+            <td class="c-size nowrap">{job.size}" "{crate::compute::page::tier_tag(job.tier)}</td>
+            <td class="right" data-label="Nodes">{job.nodes}</td>
+            <td class="right nowrap c-cpu"><Time at=since now=now zone=zone/></td>
+            <td class="right nowrap c-cpu">{cost}</td>
+        </tr>
+    }
+    .into_any()
+}

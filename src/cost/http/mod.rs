@@ -1,0 +1,3 @@
+//! Streams, downloads and uploads: what is neither a page nor a server function.
+
+pub mod csv;

@@ -1,0 +1,4 @@
+//! The pages.
+
+pub mod budgets;
+pub mod cost;

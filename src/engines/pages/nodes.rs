@@ -1,0 +1,62 @@
+//! The nodes of the installation with their agents.
+
+use atelier_domain::compute::JobId;
+use atelier_domain::paths;
+use atelier_studio::engines::{EngineDetail, EngineNode};
+use leptos::prelude::*;
+
+use crate::clusters::pages::nodes::agent;
+use crate::components::{Card, StateTag, StateWord, TableWrap};
+use crate::frame::Visit;
+
+/// The card with the table.
+pub fn card(visit: &Visit, detail: &EngineDetail) -> AnyView {
+    if detail.nodes.is_empty() {
+        return view! { <Card heading="Agents"><p class="muted">"There are no nodes now."</p></Card> }.into_any();
+    }
+    let rows: Vec<_> = detail.nodes.iter().map(|node| line(visit, node)).collect();
+    let rest = detail.all_nodes - detail.nodes.len();
+    let rest =
+        (rest > 0).then(|| view! { <div class="table-foot"><span>{format!("and {rest} more nodes")}</span></div> });
+    view! {
+        <Card heading="Agents" note="one on each node" flush=true>
+            <TableWrap>
+                <table class="table tight">
+                    <caption class="sr">"Nodes and their agents"</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Node"</th>
+                            <th scope="col">"State"</th>
+                            <th scope="col">"Agent"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+                {rest}
+            </TableWrap>
+        </Card>
+    }
+    .into_any()
+}
+
+fn line(visit: &Visit, node: &EngineNode) -> AnyView {
+    let (id, key) = (node.row.id.to_string(), node.row.id.to_string());
+    let holder = match (&node.cluster, node.holder.as_str()) {
+        (Some(cluster), _) => view! { <a href=paths::cluster(visit.slug(), cluster)>{cluster.clone()}</a> }.into_any(),
+        (None, "") => view! { "another workspace" }.into_any(),
+        (None, holder) if JobId::parse(holder).is_some() => {
+            view! { <a href=paths::job(visit.slug(), holder)>{holder.to_owned()}</a> }.into_any()
+        }
+        (None, holder) => holder.to_owned().into_any(),
+    };
+    let site = node.row.site.clone();
+    let facts = agent(node.row.agent.as_ref());
+    view! {
+        <tr data-key=key>
+            <th scope="row"><span class="name">{id}</span><span class="l2">{site}" for "{holder}</span></th>
+            <td><StateTag state=StateWord::of_node(node.row.state) reason=node.row.why.clone()/></td>
+            <td>{facts}</td>
+        </tr>
+    }
+    .into_any()
+}

@@ -1,0 +1,224 @@
+//! The engine: how its loop does, where nodes are made, which agents there are, what nobody knows.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::Resources;
+use atelier_domain::compute::resources::{Cores, Memory};
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_domain::text::{MAX_WHY, counted};
+use atelier_studio::engines::{EngineDetail, SiteRow, UnknownRow, engines};
+use leptos::prelude::*;
+use url::form_urlencoded;
+
+use crate::components::{
+    Banner, Card, Def, DefList, EmptyState, Field, LinkButton, Look, Meter, NavItem, Page, PostForm, SubmitButton,
+    TableWrap, Time, Tone, Why,
+};
+use crate::engines::pages::nodes as engine_nodes;
+use crate::frame::{Place, Visit, load, studio};
+use crate::server::caller::here;
+
+/// What runs behind all computes.
+#[component]
+pub fn EnginesPage() -> impl IntoView {
+    let place = Place {
+        nav: NavItem::Engines,
+        needs: Some((Action::EngineRead, Whose::Others)),
+        topics: &[Topic::Engine, Topic::Clusters, Topic::Jobs],
+    };
+    studio(place, |visit| {
+        load(visit.viewer.clone(), async { engines(&here()?).await }, move |detail| show(&visit, &detail))
+    })
+}
+
+fn show(visit: &Visit, detail: &EngineDetail) -> AnyView {
+    let refusal = visit.viewer.may(Action::EngineWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let refused = ["pause_engine", "resume_engine", "remove_unknown"]
+        .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
+    let (status, sites, unknown) =
+        (status(visit, detail), sites(&detail.sites), unknown(visit, detail, refusal.as_deref()));
+    let (agents, switch) = (engine_nodes::card(visit, detail), switch(visit, detail, refusal));
+    view! {
+        <Page heading="Engines" sub="Where nodes are made, who answers there, and what the engine makes of it.">
+            {refused.into_iter().collect_view()}
+            <div class="split">
+                <div class="stack">
+                    <div data-live="sites">{sites}</div>
+                    <div data-live="agents" data-announce="node|nodes">{agents}</div>
+                    <div data-live="unknown">{unknown}</div>
+                </div>
+                <aside class="stack">
+                    {switch}
+                    <div data-live="status">{status}</div>
+                </aside>
+            </div>
+        </Page>
+    }
+    .into_any()
+}
+
+/// The pause switch.
+fn switch(visit: &Visit, detail: &EngineDetail, refusal: Option<String>) -> AnyView {
+    let Some((by, why)) = &detail.pause else {
+        let state = visit.form("pause_engine");
+        return view! {
+            <Card heading="Acting">
+                <p class="muted">"The engine acts. Paused, it plans on but starts, ends and removes nothing; jobs that run go on."</p>
+                <PostForm function="pause_engine" state=state.clone()>
+                    <Field
+                        label="Why" name="why" value=state.value("why", "") problem=state.problem("why") autocomplete="off"
+                        maxlength=MAX_WHY as u32 help="Everybody who waits reads it."
+                    />
+                    <div class="row"><SubmitButton look=Look::DangerQuiet icon="pause" disabled_because=refusal>"Pause all acting"</SubmitButton></div>
+                </PostForm>
+            </Card>
+        }
+        .into_any();
+    };
+    let title = format!("{by} paused all acting");
+    let why = if why.is_empty() { "No reason was given.".to_owned() } else { why.clone() };
+    view! {
+        <Why tone=Tone::Warning title=title text=why code="engine-paused">
+            <PostForm function="resume_engine">
+                <SubmitButton icon="play" disabled_because=refusal>"Resume acting"</SubmitButton>
+            </PostForm>
+        </Why>
+    }
+    .into_any()
+}
+
+fn status(visit: &Visit, detail: &EngineDetail) -> AnyView {
+    let status = &detail.status;
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let complaint =
+        status.phase.complaint().map(|text| view! { <p class="muted">{format!("Not working: {text}.")}</p> });
+    let disk = status.is_disk_low.then(|| {
+        view! { <p class="muted">"The disk is full: only what frees something is taken."</p> }
+    });
+    let committed = match status.committed_at {
+        Some(at) => view! { <Time at=at now=now zone=zone/> }.into_any(),
+        None => view! { "not yet" }.into_any(),
+    };
+    let things: Vec<String> = status.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+    let (epoch, revision, lag) = (status.epoch, status.revision, format!("{} ms", status.lag.as_millis()));
+    let batches = format!("{} with {} inputs", status.batches, status.inputs);
+    let reloads = counted(status.reloads, "time", "times");
+    view! {
+        <Card heading="Loop" note=status.phase.key()>
+            {complaint}
+            {disk}
+            <DefList>
+                <Def term="Epoch">{epoch}</Def>
+                <Def term="Revision">{revision}</Def>
+                <Def term="Batches">{batches}</Def>
+                <Def term="Last batch">{committed}</Def>
+                <Def term="It took">{lag}</Def>
+                <Def term="Loaded again">{reloads}</Def>
+                <Def term="It keeps">{things.join(", ")}</Def>
+            </DefList>
+        </Card>
+    }
+    .into_any()
+}
+
+fn sites(sites: &[SiteRow]) -> AnyView {
+    if sites.is_empty() {
+        return view! {
+            <EmptyState
+                art=false heading="No driver has reported yet"
+                text="A driver makes nodes: on this machine, in a Slurm partition, in Kubernetes. Once one has said what it has, it stands here."
+            />
+        }
+        .into_any();
+    }
+    sites
+        .iter()
+        .map(|site| {
+            let note = format!("{}, {} free", counted(site.nodes, "node", "nodes"), site.free);
+            let (cores, memory, gpus) = meters(site.used, site.capacity);
+            let driver = match &site.driver {
+                Some(driver) => {
+                    let isolation = if driver.is_isolated {
+                        view! { <p class="muted">{driver.isolation.clone()}</p> }.into_any()
+                    } else {
+                        view! { <Banner tone=Tone::Warning text=driver.isolation.clone()/> }.into_any()
+                    };
+                    view! { <p class="muted">{driver.limits.clone()}</p>{isolation} }.into_any()
+                }
+                None => view! {
+                    <Banner tone=Tone::Warning text="No driver makes nodes here any more: it is switched off in the settings."/>
+                }
+                .into_any(),
+            };
+            view! { <Card heading=site.name.clone() note=note>{cores}{memory}{gpus}{driver}</Card> }
+        })
+        .collect_view()
+        .into_any()
+}
+
+fn meters(used: Resources, all: Resources) -> (AnyView, AnyView, Option<AnyView>) {
+    let plain = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
+    let cores = format!("{} of {}", plain(Cores(used.cores).to_string()), Cores(all.cores));
+    let memory = format!("{} of {}", Memory(used.memory), Memory(all.memory));
+    let gpus = (all.gpus > 0).then(|| {
+        let text = format!("{} of {}", used.gpus, counted(all.gpus, "GPU", "GPUs"));
+        view! { <Meter label="GPUs" value=used.gpus as f64 max=all.gpus as f64 text=text/> }.into_any()
+    });
+    (
+        view! { <Meter label="Cores" value=used.cores as f64 max=all.cores.max(1) as f64 text=cores/> }.into_any(),
+        view! { <Meter label="Memory" value=used.memory as f64 max=all.memory.max(1) as f64 text=memory/> }.into_any(),
+        gpus,
+    )
+}
+
+/// What was found and is not known: left alone until somebody decides.
+fn unknown(visit: &Visit, detail: &EngineDetail, refusal: Option<&str>) -> AnyView {
+    if detail.unknown.is_empty() {
+        return view! {
+            <Card heading="Quarantine"><p class="muted">"Nothing was found that nobody knows."</p></Card>
+        }
+        .into_any();
+    }
+    let rows: Vec<_> = detail.unknown.iter().map(|found| stranger(visit, found, refusal)).collect();
+    view! {
+        <Card heading="Quarantine" note="found, not known, left alone until somebody decides" flush=true>
+            <TableWrap>
+                <table class="table tight">
+                    <caption class="sr">"What drivers found and nobody knows"</caption>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Name"</th>
+                            <th scope="col">"Site"</th>
+                            <th scope="col">"Since"</th>
+                            <th scope="col"><span class="sr">"Actions"</span></th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </TableWrap>
+        </Card>
+    }
+    .into_any()
+}
+
+fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView {
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("site", &found.site)
+        .append_pair("name", &found.name)
+        .finish();
+    let href = format!("{}?{query}", paths::remove_unknown(visit.slug()));
+    let because = refusal.map(ToOwned::to_owned);
+    let because = because.or_else(|| found.is_leaving.then(|| "It is being removed already.".to_owned()));
+    view! {
+        <tr data-key=format!("{}/{}", found.site, found.name)>
+            <th scope="row"><span class="name">{found.name.clone()}</span></th>
+            <td>{found.site.clone()}</td>
+            <td><Time at=found.since now=now zone=zone/></td>
+            <td class="right">
+                <LinkButton href=href small=true look=Look::DangerQuiet icon="trash" dialog=true disabled_because=because>"Remove"</LinkButton>
+            </td>
+        </tr>
+    }
+    .into_any()
+}

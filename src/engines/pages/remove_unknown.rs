@@ -1,0 +1,46 @@
+//! The question before something is removed that nobody knows.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::paths;
+use atelier_engine::run::CommandId;
+use atelier_studio::engines::{UnknownRow, engines};
+use leptos::prelude::*;
+
+use crate::components::{ConfirmCard, Crumb, NavItem, Page};
+use crate::frame::{Place, Visit, load, studio};
+use crate::help;
+use crate::server::caller::here;
+use crate::server::page;
+
+/// Asks before something unknown is removed.
+#[component]
+pub fn RemoveUnknownPage() -> impl IntoView {
+    let place = Place { nav: NavItem::Engines, needs: Some((Action::EngineWrite, Whose::Others)), topics: &[] };
+    studio(place, |visit| {
+        let (site, name) = (page::query("site").unwrap_or_default(), page::query("name").unwrap_or_default());
+        load(visit.viewer.clone(), async { engines(&here()?).await }, move |detail| {
+            match detail.unknown.into_iter().find(|found| found.site == site && found.name == name) {
+                Some(found) => ask(&visit, found),
+                None => help::not_found(&visit.viewer, "unknown thing"),
+            }
+        })
+    })
+}
+
+fn ask(visit: &Visit, found: UnknownRow) -> AnyView {
+    let back = paths::engines(visit.slug());
+    let (title, go) = (format!("Remove {} from {}?", found.name, found.site), "Remove it".to_owned());
+    let hidden =
+        vec![("site", found.site), ("name", found.name), ("command_id", CommandId::random().as_str().to_owned())];
+    let state = visit.form("remove_unknown");
+    view! {
+        <Page heading="Remove something unknown" crumbs=vec![Crumb::new("Engines", back.clone())]>
+            <ConfirmCard
+                title=title function="remove_unknown" hidden=hidden state=state keep="Leave it" back=back go=go
+                icon="trash"
+                text="The driver found it and this server does not know it. Another server may: whatever runs there ends. This cannot be taken back."
+            />
+        </Page>
+    }
+    .into_any()
+}

@@ -1,0 +1,232 @@
+//! The Python environment that instances start with: how it does, what is in it, and the list that operators change.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::history::Topic;
+use atelier_domain::text::{MAX_WHY, counted};
+use atelier_engine::environments::{Built, EnvironmentStatus, MAX_LINE, MAX_LINES, Phase};
+use atelier_studio::environments::base::{EnvironmentDetail, environment};
+use leptos::prelude::*;
+
+use crate::components::{
+    Banner, Card, CodeBlock, Def, DefList, Field, Look, NavItem, Page, PostForm, SubmitButton, TableWrap, TextField,
+    Time, Tone, Why,
+};
+use crate::frame::{Place, Visit, load, studio};
+use crate::server::caller::here;
+
+/// The environment.
+#[component]
+pub fn EnvironmentPage() -> impl IntoView {
+    let place =
+        Place { nav: NavItem::Environment, needs: Some((Action::EngineRead, Whose::Others)), topics: &[Topic::Engine] };
+    studio(place, |visit| {
+        load(visit.viewer.clone(), async { environment(&here()?).await }, move |detail| show(&visit, &detail))
+    })
+}
+
+fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
+    let refusal = visit.viewer.may(Action::EngineWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let (status, editor) = (status(visit, detail, refusal.clone()), editor(visit, detail, refusal));
+    let is_ready = matches!(detail.status, EnvironmentStatus::Ready(_));
+    let (packages, log) = (packages(visit, detail), log(&detail.log, is_ready));
+    let (facts, vscode) = (facts(detail), crate::environments::pages::editors::card(visit));
+    let refused =
+        visit.form("rebuild_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    view! {
+        <Page
+            heading="Environment"
+            sub="The Python packages that every instance starts with, built once on this server. People install more into a layer of their own."
+        >
+            {refused}
+            <div class="split">
+                <div class="stack">
+                    <div data-live="environment">{status}</div>
+                    <div data-live="packages">{packages}</div>
+                    <div data-live="log">{log}</div>
+                    {vscode}
+                </div>
+                <aside class="stack">{editor}{facts}</aside>
+            </div>
+        </Page>
+    }
+    .into_any()
+}
+
+/// How the environment does that the list asks for.
+fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) -> AnyView {
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let kept = match detail.in_use {
+        Some(_) => " New instances get the one below meanwhile.",
+        None => " Instances have no JupyterLab until then; their terminals work.",
+    };
+    let again = |words: &'static str, icon: &'static str, look: Look| {
+        view! {
+            <PostForm function="rebuild_environment">
+                <SubmitButton icon=icon look=look disabled_because=refusal.clone()>{words}</SubmitButton>
+            </PostForm>
+        }
+    };
+    match &detail.status {
+        EnvironmentStatus::Off => view! {
+            <Why
+                tone=Tone::Warning title="No environment, and none is built" code="environment-off"
+                text="Building is switched off on this server, by the setting environment or because it makes no nodes. Build it in a shell on the server with atelier environment build, or set environment to auto."
+            />
+        }
+        .into_any(),
+        EnvironmentStatus::Waiting => {
+            let text = format!("It is looked whether there is one that fits the list.{kept}");
+            view! { <Why tone=Tone::Neutral title="Starting" text=text/> }.into_any()
+        }
+        EnvironmentStatus::Building { phase, packages, since, .. } => {
+            let (title, since) = (format!("Building: {}", phase.words()), *since);
+            let text = format!("{}{kept}", building(*phase, *packages));
+            view! {
+                <Why tone=Tone::Neutral title=title text=text>
+                    <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
+                </Why>
+            }
+            .into_any()
+        }
+        EnvironmentStatus::Ready(built) => {
+            let text = format!(
+                "{}, {} on disk, built in {}. A rebuild takes the newest versions that the list allows; this one stays in use until it is done.",
+                counted(built.packages.len() as u64, "package", "packages"),
+                megabytes(built.size),
+                took(built),
+            );
+            let again = again("Build again", "restart", Look::Plain);
+            view! { <Why tone=Tone::Good title="Ready" text=text>{again}</Why> }.into_any()
+        }
+        EnvironmentStatus::Failed { failure, next_try } => {
+            let next_try = *next_try;
+            let text = format!("{} {}{}", failure.why, failure.help, kept);
+            let again = again("Try again now", "restart", Look::Plain);
+            view! {
+                <Why tone=Tone::Failed title="It could not be built" text=text code="environment-failed">
+                    {again}
+                    <p class="muted">"Next try by itself "<Time at=next_try now=now zone=zone/></p>
+                </Why>
+            }
+            .into_any()
+        }
+    }
+}
+
+/// Where a build is, in numbers.
+fn building(phase: Phase, packages: usize) -> String {
+    let known = match packages {
+        0 => String::new(),
+        count => format!(", {} so far", counted(count as u64, "package", "packages")),
+    };
+    match Phase::ALL.iter().position(|step| *step == phase) {
+        Some(step) => format!("Step {} of {}{known}.", step + 1, Phase::ALL.len()),
+        None => "Another build goes on in the same folder; this one follows it.".to_owned(),
+    }
+}
+
+fn took(built: &Built) -> String {
+    match built.built_in().as_secs() {
+        seconds @ 0..120 => format!("{} s", seconds.max(1)),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1_000_000))
+}
+
+/// What instances get now.
+fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
+    let Some(built) = &detail.in_use else { return ().into_any() };
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let rows: Vec<_> = built
+        .packages
+        .iter()
+        .map(|(name, version)| {
+            view! {
+                <tr data-key=name.clone()>
+                    <th scope="row"><span class="name">{name.clone()}</span></th>
+                    <td class="mono">{version.clone()}</td>
+                </tr>
+            }
+        })
+        .collect();
+    let count = counted(built.packages.len() as u64, "package", "packages");
+    let note = format!("{count}, Python {}", built.python.version);
+    let (hash, size, took, at) = (built.hash.clone(), megabytes(built.size), took(built), built.built_at);
+    view! {
+        <Card heading="In use" note=note>
+            <DefList>
+                <Def term="Name"><span class="mono">{hash}</span></Def>
+                <Def term="Built"><Time at=at now=now zone=zone/>", in "{took}</Def>
+                <Def term="On disk">{size}</Def>
+            </DefList>
+            <details class="more">
+                <summary>{format!("Show {count}")}</summary>
+                <TableWrap>
+                    <table class="table tight">
+                        <caption class="sr">"Installed packages with their versions"</caption>
+                        <thead><tr><th scope="col">"Package"</th><th scope="col">"Version"</th></tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </TableWrap>
+            </details>
+        </Card>
+    }
+    .into_any()
+}
+
+/// The end of what the last build printed; folded where it went well.
+fn log(lines: &[String], is_folded: bool) -> AnyView {
+    if lines.is_empty() {
+        return ().into_any();
+    }
+    let label = format!("Build log, the last {}", counted(lines.len() as u64, "line", "lines"));
+    let log = view! { <CodeBlock text=lines.join("\n") label=label/> };
+    if is_folded {
+        view! { <details class="more"><summary>"Show the build log"</summary>{log}</details> }.into_any()
+    } else {
+        log.into_any()
+    }
+}
+
+fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) -> AnyView {
+    let state = visit.form("set_environment");
+    let help = format!(
+        "One package a line, such as polars or pandas>=2,<3. At most {MAX_LINES} lines of {MAX_LINE} characters. No options, no addresses: another index is set in /etc/pip.conf of the server."
+    );
+    let list = state.value("requirements", &detail.list);
+    let rows = u32::try_from(detail.list.lines().count().clamp(6, 20) + 2).unwrap_or(8);
+    view! {
+        <Card heading="List">
+            <PostForm function="set_environment" state=state.clone()>
+                <TextField
+                    label="Packages" name="requirements" value=list
+                    problem=state.problem("requirements") help=help rows=rows required=true
+                />
+                <Field
+                    label="Why" name="why" value=state.value("why", "") problem=state.problem("why") autocomplete="off"
+                    maxlength=MAX_WHY as u32 help="It goes to the history with the change."
+                />
+                <div class="row"><SubmitButton icon="check" pending="Saving…" disabled_because=refusal>"Save and build"</SubmitButton></div>
+            </PostForm>
+        </Card>
+    }
+    .into_any()
+}
+
+fn facts(detail: &EnvironmentDetail) -> AnyView {
+    let (python, folder) = (detail.python.display().to_string(), detail.folder.display().to_string());
+    let builds = if detail.builds { "by the server, when one is missing" } else { "not by the server" };
+    view! {
+        <Card heading="How it is built">
+            <DefList>
+                <Def term="Built">{builds}</Def>
+                <Def term="Python"><span class="mono">{python}</span></Def>
+                <Def term="Folder"><span class="mono">{folder}</span></Def>
+            </DefList>
+        </Card>
+    }
+    .into_any()
+}

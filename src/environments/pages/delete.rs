@@ -1,0 +1,63 @@
+//! The question before an environment is deleted.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::paths;
+use atelier_domain::text::counted;
+use atelier_studio::environments::list::{NamedDetail, named_environment};
+use leptos::prelude::*;
+
+use crate::components::{ConfirmCard, Consequence, Crumb, LinkButton, NavItem, Page, Tone, Why};
+use crate::frame::{Place, Visit, load, param, studio};
+use crate::server::caller::here;
+
+/// Asks before an environment is deleted. Script shows the card as a dialog on the page one came from.
+#[component]
+pub fn DeleteEnvironmentPage() -> impl IntoView {
+    let place = Place { nav: NavItem::Environments, needs: Some((Action::EnvironmentWrite, Whose::Own)), topics: &[] };
+    studio(place, |visit| {
+        let name = param("name");
+        let read = async move { named_environment(&here()?, &name, "").await };
+        load(visit.viewer.clone(), read, move |detail| ask(&visit, &detail))
+    })
+}
+
+fn ask(visit: &Visit, detail: &NamedDetail) -> AnyView {
+    let (name, slug) = (detail.view.row.name.to_string(), visit.slug());
+    let back = paths::named_environment(slug, &name);
+    let crumbs = vec![Crumb::new("Environments", paths::environments(slug)), Crumb::new(name.clone(), back.clone())];
+    let because = detail.refusal.as_ref().map(ToString::to_string).or_else(|| detail.in_use.clone());
+    let content = match because {
+        Some(reason) => view! {
+            <section class="confirm" data-confirm-card="">
+                <Why tone=Tone::Warning title=format!("{name} stays") text=reason>
+                    <LinkButton href=back>"Go back"</LinkButton>
+                </Why>
+            </section>
+        }
+        .into_any(),
+        None => {
+            let row = |name: String, outcome: &str, tone: Tone| Consequence {
+                name,
+                outcome: outcome.to_owned(),
+                tone,
+                note: String::new(),
+            };
+            let versions = counted(detail.view.versions.len() as u64, "version", "versions");
+            let rows = vec![
+                row(versions, "Will be deleted with their lists. Jobs cannot name them any more.", Tone::Warning),
+                row("Kernels in JupyterLab".into(), "Will not be offered any more.", Tone::Warning),
+                row("Jobs that are over".into(), "Are kept, with the name of what they ran with.", Tone::Neutral),
+            ];
+            let (keep, go) = (format!("Keep {name}"), format!("Delete {name}"));
+            view! {
+                <ConfirmCard
+                    title=format!("Delete {name}?") rows=rows function="delete_environment"
+                    hidden=vec![("environment", name.clone())] state=visit.form("delete_environment") keep=keep
+                    back=back go=go icon="trash"
+                />
+            }
+            .into_any()
+        }
+    };
+    view! { <Page heading="Delete environment" crumbs=crumbs>{content}</Page> }.into_any()
+}

@@ -1,0 +1,282 @@
+//! One environment: a version of it, how that does, and the others.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_domain::text::counted;
+use atelier_engine::environments::BuildState;
+use atelier_studio::environments::list::{NamedDetail, named_environment};
+use leptos::prelude::*;
+
+use crate::components::{
+    Banner, Card, CodeBlock, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, Query, SubmitButton,
+    TableWrap, Time, Tone, Why,
+};
+use crate::environments::pages::parts::{megabytes, said, tag};
+use crate::frame::{Place, Visit, load, param, studio};
+use crate::server::caller::here;
+
+/// One environment.
+#[component]
+pub fn NamedEnvironmentPage() -> impl IntoView {
+    let place = Place {
+        nav: NavItem::Environments,
+        needs: Some((Action::EnvironmentRead, Whose::Others)),
+        topics: &[Topic::Environments, Topic::Jobs],
+    };
+    studio(place, |visit| {
+        let (name, version) = (param("name"), Query::here().get("version").to_owned());
+        let read = async move { named_environment(&here()?, &name, &version).await };
+        load(visit.viewer.clone(), read, move |detail| show(&visit, &detail))
+    })
+}
+
+fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
+    let (slug, name) = (visit.slug(), detail.view.row.name.to_string());
+    let refusal = detail.refusal.as_ref().map(ToString::to_string);
+    let crumbs = vec![Crumb::new("Environments", paths::environments(slug))];
+    let newer = format!("{}?of={name}", paths::new_environment(slug));
+    let remove = paths::delete_environment(slug, &name);
+    let actions = view! {
+        <LinkButton href=newer look=Look::Primary icon="plus" disabled_because=refusal.clone()>"New version"</LinkButton>
+        <LinkButton href=remove look=Look::DangerQuiet icon="trash" disabled_because=refusal.clone() dialog=true>"Delete"</LinkButton>
+    }
+    .into_any();
+    let refused = visit.form("build_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let (state, packages, log) = (state(visit, detail, refusal), packages(detail), log(detail));
+    let (versions, users, facts) = (versions(visit, detail), users(visit, detail), facts(visit, detail));
+    let recipe = detail.shown.row.recipe.clone();
+    let heading = format!("{name}, version {}", detail.shown.row.version);
+    let sub = detail.shown.row.note.clone();
+    let listed = counted(detail.shown.listed as u64, "package", "packages");
+    view! {
+        <Page heading=heading crumbs=crumbs sub=sub actions=actions>
+            {refused}
+            <div class="split">
+                <div class="stack">
+                    <div data-live="state">{state}</div>
+                    <Card heading="List" note=listed>
+                        <CodeBlock text=recipe label="The list as it was written"/>
+                    </Card>
+                    <div data-live="packages">{packages}</div>
+                    <div data-live="log">{log}</div>
+                </div>
+                <aside class="stack">
+                    <div data-live="versions">{versions}</div>
+                    <div data-live="users">{users}</div>
+                    {facts}
+                </aside>
+            </div>
+        </Page>
+    }
+    .into_any()
+}
+
+fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyView {
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let hidden =
+        vec![("environment", detail.view.row.name.to_string()), ("version", detail.shown.row.version.to_string())];
+    let build = |words: &'static str| {
+        let (hidden, refusal) = (hidden.clone(), refusal.clone());
+        view! {
+            <PostForm function="build_environment" hidden=hidden>
+                <SubmitButton icon="restart" pending="Asking…" look=Look::Plain disabled_because=refusal>{words}</SubmitButton>
+            </PostForm>
+        }
+        .into_any()
+    };
+    let text = said(&detail.shown.state);
+    match &detail.shown.state {
+        BuildState::Absent => {
+            let text = "The first job that names it has it built, or you do now.";
+            let build = build("Build now");
+            view! { <Why tone=Tone::Neutral title="Not built yet" text=text>{build}</Why> }.into_any()
+        }
+        BuildState::Waiting(_) => view! { <Why tone=Tone::Neutral title="Waiting to be built" text=text/> }.into_any(),
+        BuildState::Building { since, .. } => {
+            let since = *since;
+            view! {
+                <Why tone=Tone::Neutral title="Building" text=text>
+                    <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
+                </Why>
+            }
+            .into_any()
+        }
+        BuildState::Ready(built) => {
+            let kernel = if built.has_kernel {
+                "Jobs can name it, and JupyterLab offers it as a kernel."
+            } else {
+                "Jobs can name it. JupyterLab does not offer it: ipykernel and nbconvert could not be installed beside this list."
+            };
+            let seconds = built.built_in().as_secs().max(1);
+            let text = format!("{text}, {} on disk, built in {seconds} s. {kernel}", megabytes(built.size));
+            view! { <Why tone=Tone::Good title="Ready" text=text/> }.into_any()
+        }
+        BuildState::Failed { failure, at } => {
+            let (title, at) = match failure.line {
+                Some(line) => (format!("It could not be built: line {line} failed"), *at),
+                None => ("It could not be built".to_owned(), *at),
+            };
+            let text = format!("{} {}", failure.why, failure.help);
+            let build = build("Try again");
+            view! {
+                <Why tone=Tone::Failed title=title text=text code="environment-failed">
+                    {build}
+                    <p class="muted">"Tried "<Time at=at now=now zone=zone/>". A version never changes: correct the list in a new one."</p>
+                </Why>
+            }
+            .into_any()
+        }
+        BuildState::Collected { at, .. } => {
+            let at = *at;
+            let text = format!(
+                "Nothing had used it for {}, so it was removed from the disk. The next use builds it again.",
+                counted(detail.kept_days.into(), "day", "days")
+            );
+            let build = build("Build now");
+            view! {
+                <Why tone=Tone::Neutral title="Removed from the disk" text=text>
+                    {build}
+                    <p class="muted">"Removed "<Time at=at now=now zone=zone/></p>
+                </Why>
+            }
+            .into_any()
+        }
+    }
+}
+
+/// What is in it, with versions.
+fn packages(detail: &NamedDetail) -> AnyView {
+    let packages = detail.shown.state.packages();
+    if packages.is_empty() {
+        return ().into_any();
+    }
+    let rows: Vec<_> = packages
+        .iter()
+        .map(|(name, version)| {
+            view! {
+                <tr data-key=name.clone()>
+                    <th scope="row"><span class="name">{name.clone()}</span></th>
+                    <td class="mono">{version.clone()}</td>
+                </tr>
+            }
+        })
+        .collect();
+    let count = counted(packages.len() as u64, "package", "packages");
+    view! {
+        <Card heading="Installed" note=count.clone()>
+            <details class="more">
+                <summary>{format!("Show {count}")}</summary>
+                <TableWrap>
+                    <table class="table tight">
+                        <caption class="sr">"Installed packages with their versions"</caption>
+                        <thead><tr><th scope="col">"Package"</th><th scope="col">"Version"</th></tr></thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </TableWrap>
+            </details>
+        </Card>
+    }
+    .into_any()
+}
+
+/// The end of what its build printed; folded where it went well.
+fn log(detail: &NamedDetail) -> AnyView {
+    if detail.log.is_empty() {
+        return ().into_any();
+    }
+    let label = format!("Build log, the last {}", counted(detail.log.len() as u64, "line", "lines"));
+    let log = view! { <CodeBlock text=detail.log.join("\n") label=label/> };
+    if matches!(detail.shown.state, BuildState::Ready(_)) {
+        view! { <details class="more"><summary>"Show the build log"</summary>{log}</details> }.into_any()
+    } else {
+        log.into_any()
+    }
+}
+
+fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
+    let (slug, name) = (visit.slug(), detail.view.row.name.to_string());
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let shown = detail.shown.row.version;
+    let rows: Vec<_> = detail
+        .view
+        .versions
+        .iter()
+        .map(|version| {
+            let number = version.row.version;
+            let href = format!("{}?version={number}", paths::named_environment(slug, &name));
+            let current = (number == shown).then_some("true");
+            let before = detail.view.versions.iter().find(|other| other.row.version + 1 == number);
+            let diff = before.map(|before| {
+                let address = format!(
+                    "{}?before={name}:{}&after={name}:{number}",
+                    paths::compare_environments(slug),
+                    before.row.version
+                );
+                view! { <a class="l2" href=address>{format!("compare with {}", before.row.version)}</a> }
+            });
+            let (by, at, zone) = (version.row.author_name.clone(), version.row.created_at, zone.clone());
+            view! {
+                <tr data-key=number.to_string() aria-current=current>
+                    <th scope="row"><a class="name" href=href>{format!("Version {number}")}</a><span class="l2">{by}", "<Time at=at now=now zone=zone/></span></th>
+                    <td>{tag(&version.state)}{diff}</td>
+                </tr>
+            }
+        })
+        .collect();
+    view! {
+        <Card heading="Versions">
+            <TableWrap>
+                <table class="table tight">
+                    <caption class="sr">"Versions, the newest first"</caption>
+                    <thead><tr><th scope="col">"Version"</th><th scope="col">"State"</th></tr></thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </TableWrap>
+        </Card>
+    }
+    .into_any()
+}
+
+fn users(visit: &Visit, detail: &NamedDetail) -> AnyView {
+    const SHOWN: usize = 10;
+    let slug = visit.slug();
+    let rows: Vec<_> = detail
+        .view
+        .jobs
+        .iter()
+        .take(SHOWN)
+        .map(|(job, version)| {
+            let id = job.to_string();
+            view! { <li><a class="mono" href=paths::job(slug, &id)>{id.clone()}</a>{format!(", version {version}")}</li> }
+        })
+        .collect();
+    let more = detail.view.jobs.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| view! { <li class="faint">{format!("and {more} more")}</li> });
+    let nobody = detail.view.jobs.is_empty().then(|| {
+        let words = detail.in_use.clone().unwrap_or_else(|| "No job that waits or runs names it.".to_owned());
+        view! { <p class="muted">{words}</p> }
+    });
+    view! { <Card heading="Used by"><ul class="stack-s">{rows}{more}</ul>{nobody}</Card> }.into_any()
+}
+
+fn facts(visit: &Visit, detail: &NamedDetail) -> AnyView {
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let (owner, at) = (detail.view.row.owner_name.clone(), detail.view.row.created_at);
+    let hash = detail.shown.hash.map(|hash| hash.to_string()).unwrap_or_default();
+    let used = match detail.shown.row.used_at {
+        Some(used) => view! { <Time at=used now=now zone=zone.clone()/> }.into_any(),
+        None => view! { "never" }.into_any(),
+    };
+    view! {
+        <Card heading="About">
+            <DefList>
+                <Def term="Owner">{owner}</Def>
+                <Def term="Made"><Time at=at now=now zone=zone/></Def>
+                <Def term="Version last used">{used}</Def>
+                <Def term="Content"><span class="mono">{hash}</span></Def>
+            </DefList>
+        </Card>
+    }
+    .into_any()
+}

@@ -1,0 +1,44 @@
+//! Why it is awake: each kind of activity, when there was some, and what the policy makes of it.
+
+use atelier_domain::compute::instance::InstanceState;
+use atelier_studio::instances::awake::SignalRow;
+use atelier_studio::instances::detail::InstanceDetail;
+use leptos::prelude::*;
+
+use crate::components::{Card, Glyph};
+
+/// The panel.
+pub fn card(detail: &InstanceDetail) -> AnyView {
+    let is_up = matches!(detail.row.state, InstanceState::Running | InstanceState::JobRunning | InstanceState::Unknown);
+    if !is_up {
+        return ().into_any();
+    }
+    let rows: Vec<_> = detail.signals.iter().map(row).collect();
+    let sentence = detail.watched.sentence();
+    view! {
+        <Card heading="Why is it awake?" flush=true>
+            <div class="body"><ul class="awake">{rows}</ul></div>
+            <footer>{sentence}</footer>
+        </Card>
+    }
+    .into_any()
+}
+
+fn row(signal: &SignalRow) -> AnyView {
+    let (state, glyph) = if signal.is_active { ("running", "running") } else { ("stopped", "idle") };
+    let when = match (signal.is_active, signal.ago) {
+        (true, _) => "now".to_owned(),
+        (false, Some(ago)) => format!("{ago} ago"),
+        (false, None) => "none".to_owned(),
+    };
+    let counts = if signal.counts { "" } else { "does not count" };
+    let detail =
+        [signal.detail.as_str(), counts].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    let detail = (!detail.is_empty()).then(|| view! { <small>{detail}</small> });
+    view! {
+        <li data-state=state data-key=signal.label>
+            <Glyph name=glyph/><span>{signal.label}{detail}</span><span class="v">{when}</span>
+        </li>
+    }
+    .into_any()
+}

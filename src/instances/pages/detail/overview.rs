@@ -1,0 +1,114 @@
+//! The first tab: what it used, how it started, why it is awake, what happened, and its facts.
+
+use atelier_domain::paths;
+use atelier_studio::instances::detail::{Decided, InstanceDetail};
+use atelier_studio::instances::ssh::SshView;
+use atelier_studio::instances::usage::Usage;
+use leptos::prelude::*;
+
+use crate::components::{Card, CodeBlock, Def, DefList, Time};
+use crate::frame::Visit;
+use crate::instances::pages::detail::scripts::Texts;
+use crate::instances::pages::detail::{awake, charts, history, scripts, ssh, waterfall};
+
+/// How many decisions are shown here.
+pub const DECISIONS: usize = 8;
+
+/// What this tab reads.
+pub struct Content {
+    /// What it used.
+    pub usage: Option<Usage>,
+    /// What was decided.
+    pub decided: Decided,
+    /// Its scripts, for who may read them.
+    pub scripts: Texts,
+    /// How it stands to SSH, for its owner.
+    pub ssh: Option<SshView>,
+    /// Where the server is.
+    pub server: String,
+}
+
+/// The tab.
+pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView {
+    let used = charts::card(visit, detail, content.usage.as_ref());
+    let (start, awake, facts) =
+        (waterfall::card(visit, detail.start.as_ref()), awake::card(detail), facts(visit, detail));
+    let happened = happened(visit, detail, &content.decided);
+    let ssh = ssh::card(visit, detail, content.ssh.as_ref());
+    let accept = scripts::card_to_accept(visit, detail, &content.scripts);
+    let command =
+        format!("curl -H \"Authorization: Bearer $TOKEN\" {}/api/v1/instances/{}", content.server, detail.row.name);
+    view! {
+        <div class="split">
+            <div class="stack">
+                {accept}
+                <div data-live="used" data-every="5">{used}</div>
+                <div data-live="start">{start}</div>
+                <div data-live="happened">{happened}</div>
+            </div>
+            <aside class="stack">
+                <div data-live="awake">{awake}</div>
+                <div data-live="facts">{facts}</div>
+                <div data-live="ssh">{ssh}</div>
+                <CodeBlock text=command label="REST"/>
+            </aside>
+        </div>
+    }
+    .into_any()
+}
+
+fn happened(visit: &Visit, detail: &InstanceDetail, decided: &Decided) -> AnyView {
+    let all = paths::instance_tab(visit.slug(), &detail.row.name, "history");
+    let all = view! { <a class="xs" href=all>"All of it"</a> }.into_any();
+    let content = if decided.lines.is_empty() {
+        view! { <p class="muted">"Nothing has happened yet."</p> }.into_any()
+    } else {
+        history::list(visit, decided)
+    };
+    view! { <Card heading="What happened" action=all>{content}</Card> }.into_any()
+}
+
+fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
+    let (slug, name) = (visit.slug(), &detail.row.name);
+    let schedules: Vec<_> = detail
+        .schedules
+        .iter()
+        .map(|(id, sentence)| view! { <li data-key=id.to_string()>{sentence.clone()}</li> })
+        .collect();
+    let schedules = if schedules.is_empty() {
+        view! { "None" }.into_any()
+    } else {
+        view! { <ul class="list">{schedules}</ul> }.into_any()
+    };
+    let idle = match &detail.watched.policy {
+        Some(policy) if detail.watched.is_by_policy => format!("{}, as an administrator demands", policy.window),
+        Some(policy) => policy.window.to_string(),
+        None => "none".to_owned(),
+    };
+    let tags: Vec<_> = detail.tags.iter().map(|tag| view! { <span class="tag">{tag.clone()}</span> }).collect();
+    let tags = (!tags.is_empty()).then(|| view! { <Def term="Tags"><span class="row-tight tags">{tags}</span></Def> });
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let by = if detail.creator.is_empty() { String::new() } else { format!(" by {}", detail.creator) };
+    let quota = if detail.keeps_quota { "kept while stopped" } else { "given back when it stops" };
+    let scripts = scripts::summary(detail);
+    let site = detail.site.clone();
+    let site = (!site.is_empty()).then(|| view! { <Def term="Site">{site}</Def> });
+    let (edit, plan) = (paths::instance_tab(slug, name, "settings"), paths::instance_schedules(slug, name));
+    let edit = view! { <a class="xs" href=edit>"Settings"</a> }.into_any();
+    let (operation, created) = (detail.operation.clone(), detail.created);
+    view! {
+        <Card heading="Details" action=edit>
+            <DefList>
+                <Def term="Last operation">{operation}</Def>
+                <Def term="Schedules"><a href=plan>{schedules}</a></Def>
+                <Def term="Idle shutdown">{idle}</Def>
+                <Def term="Quota">{quota}</Def>
+                <Def term="Scripts">{scripts}</Def>
+                {site}
+                <Def term="Created"><Time at=created now=now zone=zone/>{by}</Def>
+                {tags}
+            </DefList>
+        </Card>
+    }
+    .into_any()
+}

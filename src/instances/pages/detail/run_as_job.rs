@@ -1,0 +1,30 @@
+//! A file of the workspace as a job, with the packages of an instance.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::paths;
+use atelier_studio::instances::detail::InstanceDetail;
+use leptos::prelude::*;
+
+use crate::components::{Card, Field, SubmitButton};
+use crate::frame::Visit;
+
+/// The way to the form; only for its owner, who alone sees what is installed in it.
+pub fn card(visit: &Visit, detail: &InstanceDetail) -> Option<AnyView> {
+    if !detail.row.is_own || visit.viewer.rights.check(Action::JobSubmit, Whose::Own).is_err() {
+        return None;
+    }
+    let (action, name) = (paths::new_job(visit.slug()), detail.row.name.clone());
+    let help = format!(
+        "A script or notebook of Files, such as Users/…/train.py. The form that opens has the packages of {name}."
+    );
+    let card = view! {
+        <Card heading="Run a file as a job">
+            <form class="stack" method="get" action=action>
+                <input type="hidden" name="instance" value=name/>
+                <Field label="File" name="file" autocomplete="off" required=true help=help/>
+                <div class="row"><SubmitButton icon="play">"Fill in a job"</SubmitButton></div>
+            </form>
+        </Card>
+    };
+    Some(card.into_any())
+}

@@ -1,0 +1,236 @@
+//! Scripts: read by who may, changed by who may, and accepted by the owner alone.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::script::{DEFAULT_SCRIPT, MAX_SCRIPT_BYTES, Script, ScriptKind};
+use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::paths;
+use atelier_studio::caller::Caller;
+use atelier_studio::instances::detail::InstanceDetail;
+use atelier_studio::instances::scripts::text_of as script_text;
+use leptos::prelude::*;
+
+use crate::components::{Card, CodeBlock, Field, LinkButton, Look, PostForm, SubmitButton, TextField, Tone, Why};
+use crate::frame::Visit;
+use crate::instances::http::scripts::FORM;
+use crate::instances::pages::detail::page::blocked;
+
+/// The texts of both scripts, as far as the viewer may read them.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    /// Whether they may be read at all.
+    pub is_allowed: bool,
+    /// Runs once.
+    pub creation: String,
+    /// Runs at each start.
+    pub startup: String,
+}
+
+/// Reads them. The owner may, and who may change them.
+pub async fn texts(caller: &Caller, detail: &InstanceDetail) -> Texts {
+    let may_change =
+        caller.actor().is_ok_and(|actor| actor.person.rights().check(Action::InstanceConfigure, detail.whose).is_ok());
+    if detail.whose != Whose::Own && !may_change {
+        return Texts::default();
+    }
+    let read = |script: Option<Script>| async move {
+        match script {
+            Some(script) => script_text(caller, &script).await.unwrap_or_default(),
+            None => String::new(),
+        }
+    };
+    let scripts = &detail.scripts.scripts;
+    Texts {
+        is_allowed: true,
+        creation: read(scripts.creation.clone()).await,
+        startup: read(scripts.startup.clone()).await,
+    }
+}
+
+/// Which there are, in a few words.
+pub fn summary(detail: &InstanceDetail) -> String {
+    let scripts = &detail.scripts.scripts;
+    let there = [(scripts.creation.is_some(), "creation"), (scripts.startup.is_some(), "startup")];
+    let there: Vec<&str> = there.into_iter().filter(|(is_there, _)| *is_there).map(|(_, word)| word).collect();
+    match (there.is_empty(), detail.scripts.awaits_owner) {
+        (true, _) => "none".to_owned(),
+        (false, true) => format!("{}, not accepted yet", there.join(" and ")),
+        (false, false) => there.join(" and "),
+    }
+}
+
+/// On every tab: that there is something to read.
+pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView {
+    if !detail.scripts.awaits_owner {
+        return ().into_any();
+    }
+    let (owner, by) = (&detail.row.owner_name, &detail.scripts.by);
+    let (text, others, own, go) = match &detail.scripts.given {
+        Some(from) => (
+            format!(
+                "It was {from}’s. Programs and start files that {from} left in its home and its environment may run as {owner}, so \
+                 nothing starts it, schedules included, before {owner} has accepted that. {owner} can also delete it."
+            ),
+            "Its new owner has not accepted it yet",
+            format!("{from} gave it to you"),
+            "Accept or delete it",
+        ),
+        None => (
+            format!(
+                "{by} set scripts that run when it starts. Until its owner has accepted them they run with an empty home and without tokens."
+            ),
+            "Its scripts are not accepted yet",
+            "Somebody else made scripts for you".to_owned(),
+            "Read them",
+        ),
+    };
+    if detail.whose != Whose::Own {
+        return view! { <Why tone=Tone::Neutral title=others text=text/> }.into_any();
+    }
+    let href = format!("{}#accept", paths::instance(visit.slug(), &detail.row.name));
+    view! {
+        <Why tone=Tone::Warning title=own text=text>
+            <LinkButton href=href icon="code">{go}</LinkButton>
+        </Why>
+    }
+    .into_any()
+}
+
+/// For the owner: the scripts to read, and the word that lets them have the home.
+pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
+    if !detail.scripts.awaits_owner || detail.whose != Whose::Own {
+        return ().into_any();
+    }
+    let shown = |kind: ScriptKind, text: &str, script: Option<&Script>| {
+        let script = script?;
+        let label = match kind {
+            ScriptKind::Creation => "Creation script",
+            ScriptKind::Startup => "Startup script",
+        };
+        let arguments = (!script.arguments.is_empty())
+            .then(|| view! { <p class="xs">"Arguments: "<span class="mono">{script.arguments.clone()}</span></p> });
+        let text = text.to_owned();
+        Some(view! { <CodeBlock text=text label=label/>{arguments} })
+    };
+    let scripts = &detail.scripts.scripts;
+    let creation = shown(ScriptKind::Creation, &texts.creation, scripts.creation.as_ref());
+    let startup = shown(ScriptKind::Startup, &texts.startup, scripts.startup.as_ref());
+    let hidden = vec![("instance", detail.row.name.clone()), ("revision", detail.scripts.revision.to_string())];
+    let (heading, note, words, accept) = match &detail.scripts.given {
+        Some(from) => (
+            "What waits for your word",
+            format!("given by {from}"),
+            format!(
+                "What {from} left in its home and its environment may run as you: start files of shells, of Jupyter and of Python, and the \
+                 scripts below if there are any. Accept it only from somebody you trust, or delete the instance."
+            ),
+            "Accept it",
+        ),
+        None => (
+            "Scripts that wait for you",
+            format!("set by {}", detail.scripts.by),
+            "They run as you. Accept them only if you know what each line does: from the next start on they have your home and what is in \
+             it."
+                .to_owned(),
+            "Accept scripts",
+        ),
+    };
+    let denied = visit.viewer.rights.check(Action::InstanceConnect, Whose::Own).err();
+    let because = denied.map(|denied| visit.viewer.why_not(&denied));
+    view! {
+        <section id="accept">
+            <Card heading=heading note=note>
+                <p class="muted">{words}</p>
+                {creation}
+                {startup}
+                <PostForm function="accept_scripts" hidden=hidden class="row">
+                    <SubmitButton icon="check" disabled_because=because>{accept}</SubmitButton>
+                </PostForm>
+            </Card>
+        </section>
+    }
+    .into_any()
+}
+
+/// The form that changes them: typed, or as files.
+pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
+    let because = blocked(visit, detail, InstanceVerb::Configure);
+    if !texts.is_allowed {
+        let words = because.unwrap_or_else(|| "Scripts are for its owner and for who may change them.".into());
+        return view! { <Card heading="Scripts"><p class="muted">{words}</p></Card> }.into_any();
+    }
+    let state = visit.form(FORM);
+    let scripts = &detail.scripts.scripts;
+    let creation = fields(&state, ScriptKind::Creation, &texts.creation, scripts.creation.as_ref());
+    let startup = fields(&state, ScriptKind::Startup, &texts.startup, scripts.startup.as_ref());
+    let refusal = state.refusal().map(|reason| {
+        view! { <Why tone=Tone::Failed title="This did not work; nothing was changed" text=reason alert=true/> }
+    });
+    let action = paths::instance_scripts(visit.slug(), &detail.row.name);
+    let not_own = (detail.whose != Whose::Own).then(|| {
+        let words = format!(
+            "You are not its owner: what you set runs with an empty home and without tokens until {} has accepted it.",
+            detail.row.owner_name
+        );
+        view! { <p class="help">{words}</p> }
+    });
+    view! {
+        <section id="scripts">
+            <Card heading="Scripts" note="as the owner, in the instance’s sandbox">
+                <form class="stack" method="post" action=action enctype="multipart/form-data" data-post=FORM>
+                    {refusal}
+                    {not_own}
+                    {creation}
+                    {startup}
+                    <div class="row">
+                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>"Save scripts"</SubmitButton>
+                    </div>
+                </form>
+            </Card>
+        </section>
+    }
+    .into_any()
+}
+
+fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: Option<&Script>) -> AnyView {
+    let (legend, help) = match kind {
+        ScriptKind::Creation => ("Creation script", "Runs once, and again after a rebuild."),
+        ScriptKind::Startup => ("Startup script", "Runs at each start."),
+    };
+    let [script_name, file_name, arguments_name, limit_name] = names(kind);
+    let limit = script.map_or(DEFAULT_SCRIPT, |script| script.limit).as_millis() / 60_000;
+    let arguments = script.map(|script| script.arguments.clone()).unwrap_or_default();
+    let file_id = format!("f-{file_name}");
+    view! {
+        <fieldset class="field stack-s script">
+            <legend class="label">{legend}</legend>
+            <TextField
+                label="Text" name=script_name id=format!("f-{script_name}") value=state.value(script_name, text)
+                problem=state.problem(script_name) rows=6
+                help=format!("{help} At most {} KiB; a first line such as #!/usr/bin/env python3 is kept.", MAX_SCRIPT_BYTES / 1_024)
+            />
+            <div class="cols-3 fields narrow-stacks">
+                <div class="field">
+                    <label for=file_id.clone()>"Or a file"<span class="opt">"optional"</span></label>
+                    <input class="input" type="file" id=file_id name=file_name/>
+                </div>
+                <Field
+                    label="Arguments" name=arguments_name value=state.value(arguments_name, &arguments)
+                    problem=state.problem(arguments_name) autocomplete="off"
+                />
+                <Field
+                    label="Time limit, min" name=limit_name kind="number" value=state.value(limit_name, &limit.to_string())
+                    problem=state.problem(limit_name)
+                />
+            </div>
+        </fieldset>
+    }
+    .into_any()
+}
+
+/// The names of its fields.
+pub const fn names(kind: ScriptKind) -> [&'static str; 4] {
+    match kind {
+        ScriptKind::Creation => ["creation_script", "creation_file", "creation_arguments", "creation_limit"],
+        ScriptKind::Startup => ["startup_script", "startup_file", "startup_arguments", "startup_limit"],
+    }
+}

@@ -1,0 +1,171 @@
+//! With whom an instance's applications are shared, and the form that shares one.
+
+use atelier_domain::account::AccountState;
+use atelier_domain::sharing::{Level, can_be_looked_at};
+use atelier_domain::text::counted;
+use atelier_studio::instances::detail::InstanceDetail;
+use atelier_studio::instances::shared::SharingView;
+use atelier_studio::instances::sharing::{OFFERED, ShareRow};
+use leptos::prelude::*;
+
+use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, TableWrap, Time, Who};
+use crate::frame::Visit;
+
+/// The tab. The list is live; the form is not, so that nobody's typing is overtaken.
+pub fn tab(visit: &Visit, detail: &InstanceDetail, view: SharingView) -> AnyView {
+    let working = view.rows.iter().filter(|row| row.opens.is_some()).count() as u64;
+    let note = counted(working, "share is open", "shares are open");
+    let refusal = visit.form("revoke_share").refusal().map(|why| view! { <p class="err" role="alert">{why}</p> });
+    let list = list(visit, detail, &view.rows);
+    let (form, meanings) = (form(visit, detail, &view), meanings(detail));
+    view! {
+        <div class="split">
+            <div class="stack">
+                <div data-live="shares">
+                    <Card heading="Shared with" note=note flush=true>{refusal}{list}</Card>
+                </div>
+                <Card heading="Share an application">{form}</Card>
+            </div>
+            <aside class="stack"><Card heading="What they can do">{meanings}</Card></aside>
+        </div>
+    }
+    .into_any()
+}
+
+fn list(visit: &Visit, detail: &InstanceDetail, rows: &[ShareRow]) -> AnyView {
+    if rows.is_empty() {
+        return view! {
+            <div class="body"><p class="muted">"Nobody but you opens applications of this instance."</p></div>
+        }
+        .into_any();
+    }
+    let rows: Vec<_> = rows.iter().map(|row| line(visit, detail, row)).collect();
+    view! {
+        <TableWrap>
+            <table class="table tight">
+                <caption class="sr">"With whom applications are shared"</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Person"</th><th scope="col">"Application"</th><th scope="col">"Until"</th>
+                        <th scope="col" class="c-owner">"Since"</th><th scope="col">"Last used"</th><td></td>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </TableWrap>
+    }
+    .into_any()
+}
+
+fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let time = |at| view! { <Time at=at now=now zone=zone.clone()/> };
+    let until = match row.until {
+        Some(until) => view! { <Time at=until now=now zone=zone.clone() absolute=true/> }.into_any(),
+        None => "no end".into_any(),
+    };
+    let used = row.used_at.map_or_else(|| "never".into_any(), |at| time(at).into_any());
+    let level = match row.opens {
+        Some(level) => format!("to {}", level.key()),
+        None if row.until.is_some_and(|until| until <= now) => "its time is over".to_owned(),
+        None if row.person.state == AccountState::Disabled => "opens nothing: the account is disabled".to_owned(),
+        None if !can_be_looked_at(&row.app) => "opens nothing: it cannot be shared to read".to_owned(),
+        None => "opens nothing: the account cannot be used".to_owned(),
+    };
+    let hidden =
+        vec![("instance", detail.row.name.clone()), ("app", row.app.clone()), ("person", row.person.id.to_string())];
+    let label = format!("Revoke {} for {}", row.label, row.person.name);
+    let key = format!("{}-{}", row.person.id, row.app);
+    view! {
+        <tr data-key=key>
+            <th scope="row"><Who name=row.person.name.clone()/></th>
+            <td data-label="Application"><span class="l1">{row.label.clone()}</span><span class="l2">{level}</span></td>
+            <td data-label="Until">{until}</td>
+            <td class="c-owner">{time(row.since)}</td>
+            <td data-label="Last used">{used}</td>
+            <td class="right">
+                <PostForm function="revoke_share" class="row-tight" hidden=hidden>
+                    <SubmitButton look=Look::Plain small=true label=label pending="Revoking…">"Revoke"</SubmitButton>
+                </PostForm>
+            </td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
+    let state = visit.form("share_app");
+    if view.colleagues.is_empty() {
+        return view! { <p class="muted">"There is nobody else in this workspace yet."</p> }.into_any();
+    }
+    let person = if view.colleagues.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {
+        let none = (String::new(), "Choose a colleague".to_owned());
+        let people = view.colleagues.iter().map(|one| (one.id.to_string(), format!("{} ({})", one.name, one.email)));
+        let options = std::iter::once(none).chain(people).collect();
+        view! {
+            <SelectField
+                id="share-person" label="With" name="person" options=options value=state.value("person", "")
+                problem=state.problem("person")
+            />
+        }
+        .into_any()
+    } else {
+        view! {
+            <Field
+                id="share-person" label="With" name="person" value=state.value("person", "")
+                problem=state.problem("person") required=true autocomplete="off" help="Their address here."
+            />
+        }
+        .into_any()
+    };
+    let apps: Vec<(String, String)> = detail.apps.iter().map(|app| (app.name.clone(), app.label.clone())).collect();
+    let levels = Level::ALL.map(|level| (level.key().to_owned(), level.label().to_owned())).to_vec();
+    let zone = format!("In {}. Leave it empty for no end.", visit.viewer.time_zone.replace('_', " "));
+    let hidden = vec![("instance", detail.row.name.clone())];
+    view! {
+        <PostForm function="share_app" state=state.clone() hidden=hidden>
+            <div class="cols-2">
+                {person}
+                <SelectField
+                    id="share-app" label="Application" name="app" options=apps value=state.value("app", "")
+                    problem=state.problem("app")
+                />
+            </div>
+            <div class="cols-2">
+                <SelectField
+                    id="share-level" label="What they may do" name="level" options=levels
+                    value=state.value("level", "read") problem=state.problem("level")
+                />
+                <Field
+                    id="share-until" label="Until" name="until" kind="datetime-local" value=state.value("until", "")
+                    problem=state.problem("until") help=zone
+                />
+            </div>
+            <div class="row"><SubmitButton pending="Sharing…" icon="users">"Share"</SubmitButton></div>
+        </PostForm>
+    }
+    .into_any()
+}
+
+/// What the two words mean at each of its applications.
+fn meanings(detail: &InstanceDetail) -> AnyView {
+    let apps: Vec<_> = detail
+        .apps
+        .iter()
+        .map(|app| {
+            let levels = Level::ALL.map(|level| {
+                let meaning = level.meaning(&app.name);
+                view! { <p class="xs"><b>{level.label()}</b>": "{meaning}</p> }
+            });
+            view! { <div class="stack-s"><h3>{app.label.clone()}</h3>{levels.into_iter().collect_view()}</div> }
+        })
+        .collect();
+    view! {
+        {apps}
+        <p class="muted xs">
+            "Nobody starts or stops the instance, reaches its files or logs in with SSH by a share. Whoever may use an application \
+             works as you: their work keeps the instance awake, and the page says who it was."
+        </p>
+    }
+    .into_any()
+}

@@ -1,0 +1,119 @@
+//! The question before an instance is given to somebody else: what goes along, and what does not.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_studio::instances::given::{TransferView, transfer_question};
+use atelier_studio::instances::sharing::OFFERED;
+use atelier_studio::secret::random_token;
+use leptos::prelude::*;
+
+use crate::components::{
+    ConfirmCard, Consequence, Crumb, Field, LinkButton, Look, NavItem, Page, SelectField, Tone, Why,
+};
+use crate::frame::{Place, Visit, load, param, studio};
+use crate::instances::pages::detail::page::blocked;
+use crate::server::caller::here;
+
+/// Asks to whom an instance is given.
+#[component]
+pub fn TransferPage() -> impl IntoView {
+    let place = Place {
+        nav: NavItem::Compute,
+        needs: Some((Action::InstanceTransfer, Whose::Own)),
+        topics: &[Topic::Instances],
+    };
+    studio(place, |visit| {
+        let (name, caller) = (param("name"), here());
+        let read = async move { transfer_question(&caller?, &name).await };
+        load(visit.viewer.clone(), read, move |view| ask(&visit, view))
+    })
+}
+
+fn ask(visit: &Visit, view: TransferView) -> AnyView {
+    let (slug, name) = (visit.slug(), view.detail.row.name.clone());
+    let back = paths::instance(slug, &name);
+    let crumbs =
+        vec![Crumb::new("Instances", paths::compute(slug, "instances")), Crumb::new(name.clone(), back.clone())];
+    let content = match blocked(visit, &view.detail, InstanceVerb::Transfer) {
+        Some(why) => {
+            let title = format!("{name} cannot be given away now");
+            let stop = format!("{}?id={name}", paths::confirm_instances(slug, "stop"));
+            let stop = view.detail.why_not(InstanceVerb::Stop).is_none().then(|| {
+                view! { <LinkButton href=stop icon="stop" dialog=true>"Stop it"</LinkButton> }
+            });
+            view! { <Why tone=Tone::Neutral title=title text=why>{stop}<LinkButton href=back>"Go back"</LinkButton></Why> }
+                .into_any()
+        }
+        None => card(visit, &view, back),
+    };
+    view! { <Page heading=format!("Give {name} to somebody else") crumbs=crumbs>{content}</Page> }.into_any()
+}
+
+fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
+    let row = &view.detail.row;
+    let state = visit.form("transfer_instance");
+    let hidden = vec![("command_id", random_token()), ("instance", row.name.clone())];
+    let text = format!(
+        "Its files, its environment, its schedules and its settings go along. {} loses it at once: shares end, waiting jobs on it are \
+         cancelled. Programs and start files in its home and its environment can run as its new owner, so nothing starts it, schedules \
+         included, before that person has accepted it on its page. They pay for it from then on.",
+        row.owner_name
+    );
+    let receiver = if view.receivers.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {
+        let none = (String::new(), "Choose a person".to_owned());
+        let people = view.receivers.iter().map(|one| (one.id.to_string(), format!("{} ({})", one.name, one.email)));
+        let options = std::iter::once(none).chain(people).collect();
+        view! {
+            <SelectField
+                id="transfer-to" label="To" name="to" options=options value=state.value("to", "")
+                problem=state.problem("to") help="Their quota must have room for it."
+            />
+        }
+        .into_any()
+    } else {
+        view! {
+            <Field
+                id="transfer-to" label="To" name="to" value=state.value("to", "") problem=state.problem("to") required=true
+                autocomplete="off" help="Their address here. Their quota must have room for it."
+            />
+        }
+        .into_any()
+    };
+    let name = row.name.clone();
+    view! {
+        <ConfirmCard
+            title=format!("Give {name} to whom?") text=text rows=wiped(view) function="transfer_instance" hidden=hidden
+            state=state.clone() keep="Keep it" back=back go=format!("Give {name} away") icon="user" look=Look::Danger
+        >
+            {receiver}
+        </ConfirmCard>
+    }
+    .into_any()
+}
+
+/// What is taken out of the home first.
+fn wiped(view: &TransferView) -> Vec<Consequence> {
+    let list = match view.secrets.as_slice() {
+        [] => "None of the known places of keys, tokens and histories has any. What lies elsewhere goes along: look yourself.".to_owned(),
+        found => format!(
+            "{}. What lies elsewhere goes along: look yourself.",
+            atelier_domain::text::and_list(found)
+        ),
+    };
+    vec![
+        Consequence {
+            name: "Taken out of the home".into(),
+            outcome: list,
+            tone: Tone::Warning,
+            note: "7 days in the server’s trash".into(),
+        },
+        Consequence {
+            name: "Ended".into(),
+            outcome: "Shares, sessions in applications, terminals, tokens of the instance, and applications that were added, whose variables may hold secrets.".into(),
+            tone: Tone::Warning,
+            note: "at once".into(),
+        },
+    ]
+}

@@ -1,0 +1,247 @@
+//! What is done to instances over the API, and their applications and scripts.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::app::AppDraft;
+use atelier_domain::compute::script::Script;
+use atelier_domain::compute::size::SizeName;
+use atelier_domain::text::parse_why;
+use atelier_domain::time::Span;
+use atelier_domain::{Timestamp, paths};
+use atelier_studio::instances::apps::AppView;
+use atelier_studio::instances::commands::{Deed, authorise, carry_out, find};
+use atelier_studio::instances::detail::{InstanceDetail, instance};
+use atelier_studio::instances::scripts::{ScriptsRequest, keep as keep_scripts, text_of as script_text};
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+
+use crate::error::AppError;
+use crate::instances::rest::view_of;
+use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters};
+use crate::server::rest::problem::{Answered, Refusal};
+use crate::server::rest::view::json;
+
+/// Why, for the history.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reason {
+    why: String,
+}
+
+/// Does it, and shows the instance. What takes a while is on its way when this is answered.
+async fn act(asked: &Asked, name: &str, verb: &str, deed: Deed, why: &str, status: StatusCode) -> Answered<Response> {
+    let caller = &asked.caller;
+    let subject = find(caller, name).await?;
+    let why = parse_why(why).map_err(AppError::from)?;
+    let id = asked.id_for(verb, &(subject.id, format!("{deed:?}")));
+    carry_out(caller, id, &subject, deed, why).await?;
+    Ok(json(status, &view_of(caller, subject.id).await?))
+}
+
+/// `POST /instances/{name}/start`.
+pub async fn start(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+    act(&asked, &name, "start", Deed::Start, &body.why, StatusCode::ACCEPTED).await
+}
+
+/// `POST /instances/{name}/stop`.
+pub async fn stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+    act(&asked, &name, "stop", Deed::Stop, &body.why, StatusCode::ACCEPTED).await
+}
+
+/// `POST /instances/{name}/restart`.
+pub async fn restart(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+    act(&asked, &name, "restart", Deed::Restart, &body.why, StatusCode::ACCEPTED).await
+}
+
+/// `POST /instances/{name}/rebuild`.
+pub async fn rebuild(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+    act(&asked, &name, "rebuild", Deed::Rebuild, &body.why, StatusCode::ACCEPTED).await
+}
+
+/// Another size.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Resize {
+    size: String,
+    why: String,
+}
+
+/// `POST /instances/{name}/resize`.
+pub async fn resize(asked: Asked, Path(name): Path<String>, Json(body): Json<Resize>) -> Answered {
+    let size = SizeName::parse(&body.size).map_err(AppError::from)?;
+    act(&asked, &name, "resize", Deed::Resize(size), &body.why, StatusCode::ACCEPTED).await
+}
+
+/// For how long it is kept running.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Extend {
+    minutes: u32,
+    why: String,
+}
+
+/// `POST /instances/{name}/extend`.
+pub async fn extend(asked: Asked, Path(name): Path<String>, Json(body): Json<Extend>) -> Answered {
+    act(&asked, &name, "extend", Deed::Extend(Span::minutes(body.minutes)), &body.why, StatusCode::OK).await
+}
+
+/// Until when it is kept running.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Postpone {
+    until: String,
+    why: String,
+}
+
+/// `POST /instances/{name}/postpone`.
+pub async fn postpone(asked: Asked, Path(name): Path<String>, Json(body): Json<Postpone>) -> Answered {
+    let until: jiff::Timestamp = body.until.parse().map_err(|_| {
+        let start = atelier_domain::text::shortened(&body.until);
+        Refusal::field("until", format!("A time is written as 2026-03-19T18:30:00Z, not “{start}”."))
+    })?;
+    let deed = Deed::Postpone(Timestamp(until.as_millisecond()));
+    act(&asked, &name, "postpone", deed, &body.why, StatusCode::OK).await
+}
+
+/// `POST /instances/{name}/skip-stop`.
+pub async fn skip_stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+    act(&asked, &name, "skip-stop", Deed::SkipStop, &body.why, StatusCode::OK).await
+}
+
+/// Which change was read.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Accept {
+    revision: u32,
+}
+
+/// `POST /instances/{name}/accept-scripts`.
+pub async fn accept(asked: Asked, Path(name): Path<String>, Json(body): Json<Accept>) -> Answered {
+    act(&asked, &name, "accept-scripts", Deed::AcceptScripts(body.revision), "", StatusCode::OK).await
+}
+
+#[derive(Debug, Serialize)]
+struct ScriptText {
+    text: Option<String>,
+    blob: String,
+    arguments: String,
+    limit_seconds: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct ScriptTexts {
+    creation: Option<ScriptText>,
+    startup: Option<ScriptText>,
+    revision: u32,
+    is_accepted: bool,
+}
+
+/// `GET /instances/{name}/scripts`: with their texts. For its owner, and who may change them.
+pub async fn scripts(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
+    parameters.none_left(&[])?;
+    let caller = &asked.caller;
+    let subject = find(caller, &name).await?;
+    if subject.whose(caller)? != Whose::Own {
+        authorise(caller, &subject, Action::InstanceConfigure).await?;
+    }
+    let id = subject.id;
+    let found = atelier_studio::orders::ask(caller, move |world| {
+        let instance = world.instance(id)?;
+        Some((instance.scripts.clone(), instance.scripts_revision, instance.scripts_accepted))
+    });
+    let (scripts, revision, is_accepted) = found.await?.ok_or_else(|| Refusal::not_found("instance"))?;
+    let read = |script: Option<Script>| async move {
+        let script = script?;
+        Some(ScriptText {
+            text: script_text(caller, &script).await,
+            limit_seconds: script.limit.as_millis() / 1_000,
+            blob: script.blob,
+            arguments: script.arguments,
+        })
+    };
+    let texts = ScriptTexts {
+        creation: read(scripts.creation).await,
+        startup: read(scripts.startup).await,
+        revision,
+        is_accepted,
+    };
+    Ok(json(StatusCode::OK, &texts))
+}
+
+/// `PUT /instances/{name}/scripts`: both of them; what is left out is none.
+pub async fn set_scripts(asked: Asked, Path(name): Path<String>, Json(body): Json<ScriptsRequest>) -> Answered {
+    let caller = &asked.caller;
+    let subject = find(caller, &name).await?;
+    authorise(caller, &subject, Action::InstanceConfigure).await?;
+    let scripts = keep_scripts(caller, &body).await?;
+    act(&asked, &name, "set-scripts", Deed::SetScripts(scripts), "", StatusCode::OK).await
+}
+
+#[derive(Debug, Serialize)]
+struct AppsView {
+    apps: Vec<OneApp>,
+    /// Why none of them can be opened at all.
+    trouble: Option<String>,
+    /// How they are kept apart less well than they could be.
+    caution: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct OneApp {
+    name: String,
+    label: String,
+    state: &'static str,
+    detail: String,
+    /// What it printed last, when it failed; for who may operate the instance.
+    last_lines: Vec<String>,
+    /// Whether its owner added it.
+    is_custom: bool,
+    /// Whether other people of its machine can reach its port.
+    is_exposed: bool,
+    /// What it runs; for its owner alone, and null for what is part of Atelier.
+    app: Option<AppDraft>,
+    /// For a browser in which its owner is signed in; null for everybody else.
+    links: Option<AppLinks>,
+}
+
+#[derive(Debug, Serialize)]
+struct AppLinks {
+    /// Waits for the application, and starts the instance if it is asked to.
+    open: String,
+    /// Goes in at once.
+    enter: String,
+}
+
+/// `GET /instances/{name}/apps`.
+pub async fn apps(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
+    parameters.none_left(&[])?;
+    let caller = &asked.caller;
+    let detail = instance(caller, &name).await?;
+    let actor = caller.actor()?;
+    let may_open = actor.person.rights().check(Action::InstanceConnect, detail.whose).is_ok();
+    let (address, slug) = (caller.studio.settings().address.clone(), &actor.workspace.slug);
+    let (trouble, caution) = (detail.apps_trouble.clone(), detail.apps_caution.clone());
+    let is_open = may_open && trouble.is_none();
+    let apps = detail.apps.iter().map(|app| one(&detail, app, is_open.then_some((&*address, slug)))).collect();
+    Ok(json(StatusCode::OK, &AppsView { apps, trouble, caution }))
+}
+
+fn one(detail: &InstanceDetail, app: &AppView, portal: Option<(&str, &String)>) -> OneApp {
+    let (next, name) = (&app.page, &detail.row.name);
+    let own = detail.own_apps.iter().find(|own| own.name.as_str() == app.name);
+    OneApp {
+        name: app.name.clone(),
+        label: app.label.clone(),
+        state: app.look.key(),
+        detail: app.said.clone(),
+        last_lines: if detail.sees_inside { app.last_lines.clone() } else { Vec::new() },
+        is_custom: app.is_custom,
+        is_exposed: app.is_exposed,
+        app: own.map(|own| own.draft.clone()),
+        links: portal.map(|(address, slug)| AppLinks {
+            open: format!("{address}{}", paths::open_app(slug, name, &app.name, next)),
+            enter: format!("{address}{}", paths::enter_app(slug, name, &app.name, next)),
+        }),
+    }
+}

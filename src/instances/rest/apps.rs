@@ -1,0 +1,68 @@
+//! Applications that people add to their instances, over the API.
+
+use atelier_domain::compute::app::{AppDraft, AppName};
+use atelier_studio::instances::commands::find;
+use atelier_studio::instances::custom_apps::{apps_of, put_app, remove_app, restart_app};
+use axum::extract::Path;
+use axum::http::StatusCode;
+use serde::Serialize;
+
+use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::problem::{Answered, Refusal};
+use crate::server::rest::view::json;
+
+/// `GET /instances/{name}/apps/{app}`: what its owner added, in full.
+pub async fn show(asked: Asked, Path((name, app)): Path<(String, String)>, parameters: Parameters) -> Answered {
+    parameters.none_left(&[])?;
+    let caller = &asked.caller;
+    let subject = find(caller, &name).await?;
+    let apps = apps_of(caller, &subject).await?;
+    let found = apps.into_iter().find(|known| known.name.as_str() == app);
+    let found = found.ok_or_else(|| Refusal::not_found("application"))?;
+    Ok(json(StatusCode::OK, &found.draft))
+}
+
+/// `PUT /instances/{name}/apps/{app}`: adds it, or makes it that.
+pub async fn put(asked: Asked, Path((name, app)): Path<(String, String)>, Json(mut draft): Json<AppDraft>) -> Answered {
+    let caller = &asked.caller;
+    let subject = find(caller, &name).await?;
+    if !draft.name.is_empty() && draft.name != app {
+        return Err(Refusal::field("name", "The name stands in the address; leave it out of the body."));
+    }
+    draft.name = app;
+    let (kept, is_new) = put_app(caller, &subject, draft, None).await?;
+    Ok(json(if is_new { StatusCode::CREATED } else { StatusCode::OK }, &kept.draft))
+}
+
+#[derive(Debug, Serialize)]
+struct Gone {
+    name: String,
+    state: &'static str,
+}
+
+/// `DELETE /instances/{name}/apps/{app}`.
+pub async fn delete(asked: Asked, Path((name, app)): Path<(String, String)>, parameters: Parameters) -> Answered {
+    parameters.none_left(&[])?;
+    let caller = &asked.caller;
+    let subject = find(caller, &name).await?;
+    let nobody = || Refusal::not_found("application");
+    let app = AppName::parse(&app).map_err(|_| nobody())?;
+    if !remove_app(caller, &subject, &app).await? {
+        return Err(nobody());
+    }
+    Ok(json(StatusCode::OK, &Gone { name: app.to_string(), state: "removed" }))
+}
+
+#[derive(Debug, Serialize)]
+struct Restarted {
+    name: String,
+    state: &'static str,
+}
+
+/// `POST /instances/{name}/apps/{app}/restart`.
+pub async fn restart(asked: Asked, Path((name, app)): Path<(String, String)>) -> Answered {
+    let caller = &asked.caller;
+    let subject = find(caller, &name).await?;
+    restart_app(caller, &subject, &app).await?;
+    Ok(json(StatusCode::ACCEPTED, &Restarted { name: app, state: "starting" }))
+}

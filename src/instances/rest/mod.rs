@@ -1,0 +1,277 @@
+//! Instances: made, listed, waited for, changed, deleted.
+
+pub mod actions;
+pub mod apps;
+pub mod sharing;
+pub mod ssh;
+pub mod transfer;
+pub mod view;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use atelier_domain::access::Action;
+use atelier_domain::compute::InstanceId;
+use atelier_domain::compute::idle::{IdlePolicy, Source};
+use atelier_domain::compute::instance::{Instance, InstanceState};
+use atelier_domain::compute::tags::Tags;
+use atelier_domain::text::{parse_why, search_text};
+use atelier_domain::time::{Now, Span};
+use atelier_domain::world::{Answer, World};
+use atelier_domain::{UserId, WorkspaceId};
+use atelier_engine::clock;
+use atelier_engine::run::CommandId;
+use atelier_studio::caller::Caller;
+use atelier_studio::instances::commands::{Deed, Subject, authorise, carry_out, find};
+use atelier_studio::instances::create::{InstanceRequest, idle_of};
+use atelier_studio::orders::ask;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use crate::error::AppError;
+use crate::instances::rest::view::{InstanceView, is_settled, path};
+use crate::jobs::rest::owner_of;
+use crate::server::rest::asked::{Asked, Json, Parameters, beside, span};
+use crate::server::rest::people::People;
+use crate::server::rest::problem::{Answered, Refusal};
+use crate::server::rest::view::{created, json};
+
+/// The longest wait in one request.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+/// The most instances in one answer.
+const MOST_LISTED: usize = 500;
+/// How many unless somebody says otherwise.
+const LISTED: usize = 50;
+
+#[derive(Debug, Serialize)]
+struct ListView {
+    instances: Vec<InstanceView>,
+    /// Where the list goes on.
+    next: Option<String>,
+}
+
+/// What a list is narrowed to.
+struct Wanted {
+    workspace: WorkspaceId,
+    states: Vec<InstanceState>,
+    owner: Option<UserId>,
+    size: Option<String>,
+    part: String,
+    after: Option<String>,
+}
+
+impl Wanted {
+    fn fits(&self, world: &World, instance: &Instance) -> bool {
+        instance.workspace == self.workspace
+            && (self.states.is_empty() || self.states.contains(&world.instance_state(instance)))
+            && self.owner.as_ref().is_none_or(|owner| instance.owner == *owner)
+            && self.size.as_ref().is_none_or(|size| instance.size.as_str() == size.as_str())
+            && instance.name.as_str().contains(self.part.as_str())
+            && self.after.as_ref().is_none_or(|after| instance.name.as_str() > after.as_str())
+    }
+}
+
+/// `GET /instances`, by name.
+pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
+    let caller = &asked.caller;
+    caller.authorise(Action::InstanceRead).await?;
+    let given = parameters.clone();
+    let states = parameters.read("state", parse_states, "one or more states, with commas")?.unwrap_or_default();
+    let owner = match parameters.take("owner")? {
+        Some(text) => Some(owner_of(caller, &text).await?),
+        None => None,
+    };
+    let size = parameters.take("size")?;
+    let part = parameters.take("name")?.map(|name| search_text(&name).to_lowercase()).unwrap_or_default();
+    let count = |text: &str| text.parse().ok().filter(|limit| (1..=MOST_LISTED).contains(limit));
+    let limit = parameters.read("limit", count, "a number from 1 to 500")?.unwrap_or(LISTED);
+    let after = parameters.take("after")?;
+    parameters.none_left(&["state", "owner", "size", "name", "limit", "after"])?;
+    let wanted = Wanted { workspace: caller.actor()?.workspace.id.clone(), states, owner, size, part, after };
+    let now = Clock::of(caller);
+    let (views, has_more) = ask(caller, move |world| {
+        let mut fitting: Vec<&Instance> = world.instances().filter(|one| wanted.fits(world, one)).collect();
+        fitting.sort_by(|a, b| a.name.cmp(&b.name));
+        let has_more = fitting.len() > limit;
+        fitting.truncate(limit);
+        let view = |instance: &Instance| (instance.name.to_string(), InstanceView::of(world, instance, now.at(world)));
+        (fitting.into_iter().map(view).collect::<Vec<_>>(), has_more)
+    })
+    .await?;
+    let next = views.last().filter(|_| has_more).map(|(last, _)| given.going_on("/api/v1/instances", last));
+    let people = People::of(caller, views.iter().flat_map(|(_, view)| view.people())).await?;
+    let instances = views.into_iter().map(|(_, view)| view.of_people(&people)).collect();
+    Ok(json(StatusCode::OK, &ListView { instances, next }))
+}
+
+fn parse_states(text: &str) -> Option<Vec<InstanceState>> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.map(|word| InstanceState::ALL.iter().copied().find(|state| state.key() == word)).collect()
+}
+
+/// What both clocks show, seen from the World, which knows only the time of its last step.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    later: Span,
+    wall: atelier_domain::Timestamp,
+}
+
+impl Clock {
+    /// Of this request.
+    pub fn of(caller: &Caller) -> Self {
+        let wall = clock::now();
+        let later = caller.studio.engine().status().committed_at.map_or(Span::ZERO, |at| wall.since(at));
+        Self { later, wall }
+    }
+
+    /// What it shows.
+    pub fn at(self, world: &World) -> Now {
+        Now { wall: self.wall, mono: world.mono().plus(self.later) }
+    }
+}
+
+/// `POST /instances`.
+pub async fn create(asked: Asked, Json(request): Json<InstanceRequest>) -> Answered {
+    let id = asked.id_for("create", &request);
+    let done = atelier_studio::instances::create::create(&asked.caller, id.clone(), &request).await;
+    let made = asked.or_known(&id, done, |answer| match answer {
+        Answer::Instance(id) => Some(id),
+        _ => None,
+    });
+    let view = view_of(&asked.caller, made.await?).await?;
+    Ok(created(&path(&request.name.to_lowercase()), &view))
+}
+
+/// `GET /instances/{name}?wait=30s`.
+pub async fn show(asked: Asked, Path(name): Path<String>, mut parameters: Parameters) -> Answered {
+    let caller = &asked.caller;
+    let parse = |text: &str| span(text).filter(|wait| *wait <= LONGEST_WAIT);
+    let wait = parameters.read("wait", parse, "a time up to 300s, such as 30s or 500ms")?.unwrap_or_default();
+    parameters.none_left(&["wait"])?;
+    let subject = find(caller, &name).await?;
+    if !wait.is_zero() {
+        settled(caller, subject.id, wait).await?;
+    }
+    Ok(json(StatusCode::OK, &view_of(caller, subject.id).await?))
+}
+
+/// Waits until nothing goes on that leads to another state by itself, or the instance is gone, or the time is over.
+async fn settled(caller: &Caller, id: InstanceId, wait: Duration) -> Answered<()> {
+    let actor = caller.actor()?;
+    let until = clock::instant() + wait;
+    let Some(_place) = caller.studio.tokens().wait_of(&actor.person.id) else {
+        let detail = format!("At most {} of your requests may wait at once.", atelier_studio::tokens::MAX_WAITS);
+        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many-waits", detail).retry_after(1));
+    };
+    let (mut revisions, mut cuts) = (caller.studio.live().watch(), caller.studio.live().cuts());
+    loop {
+        // First what is new is marked as seen, then the look: what happens in between is not missed.
+        revisions.borrow_and_update();
+        if ask(caller, move |world| world.instance(id).is_none_or(is_settled)).await? {
+            return Ok(());
+        }
+        tokio::select! {
+            changed = revisions.changed() => if changed.is_err() { return Ok(()) },
+            () = tokio::time::sleep_until(until.into()) => return Ok(()),
+            () = crate::jobs::rest::log::is_cut(&mut cuts, actor) => return Ok(()),
+        }
+    }
+}
+
+/// What may be changed; what is left out stays as it is.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Change {
+    idle_minutes: Option<u32>,
+    idle_counts: Option<BTreeSet<Source>>,
+    keeps_quota: Option<bool>,
+    tags: Option<Tags>,
+    why: String,
+}
+
+/// `PATCH /instances/{name}`.
+pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<Change>) -> Answered {
+    let caller = &asked.caller;
+    let subject = find(caller, &name).await?;
+    authorise(caller, &subject, Action::InstanceConfigure).await?;
+    let id = asked.id_for("change", &(&name, &change));
+    let why = parse_why(&change.why).map_err(AppError::from)?;
+    let configures = change.idle_minutes.is_some() || change.idle_counts.is_some() || change.keeps_quota.is_some();
+    if !configures && change.tags.is_none() {
+        return Err(Refusal::field("body", "Say what to change: idle_minutes, idle_counts, keeps_quota or tags."));
+    }
+    // Judged before anything is done, so that both happen or neither does.
+    if let Some(tags) = &change.tags {
+        tags.check().map_err(AppError::from)?;
+    }
+    let id_of_tags = beside(&id, "tags");
+    if configures {
+        configure(caller, id, &subject, &change, why.clone()).await?;
+    }
+    if let Some(tags) = change.tags {
+        carry_out(caller, id_of_tags, &subject, Deed::Tag(tags), why).await?;
+    }
+    Ok(json(StatusCode::OK, &view_of(caller, subject.id).await?))
+}
+
+async fn configure(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    change: &Change,
+    why: Option<String>,
+) -> Answered<()> {
+    let (instance, workspace) = (subject.id, caller.actor()?.workspace.id.clone());
+    let present = ask(caller, move |world| {
+        let instance = world.instance(instance)?;
+        Some((instance.idle.clone(), instance.keeps_quota, world.idle_rules(&workspace)))
+    });
+    let (idle, keeps_quota, rules) = present.await?.ok_or_else(|| Refusal::not_found("instance"))?;
+    let idle = match (change.idle_minutes, &change.idle_counts, idle) {
+        (None, None, idle) => idle,
+        (None, Some(counts), Some(idle)) => Some(IdlePolicy { counts: counts.clone(), ..idle }),
+        (minutes, counts, idle) => {
+            let counts = counts.clone().or_else(|| idle.map(|idle| idle.counts));
+            idle_of(&rules, minutes, counts.as_ref())
+        }
+    };
+    let deed = Deed::Configure { idle, keeps_quota: change.keeps_quota.unwrap_or(keeps_quota) };
+    carry_out(caller, id, subject, deed, why).await?;
+    Ok(())
+}
+
+#[derive(Debug, Serialize)]
+struct GoneView {
+    name: String,
+    state: &'static str,
+}
+
+/// `DELETE /instances/{name}?why=`: on its way when this is answered, or gone.
+pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Parameters) -> Answered {
+    let caller = &asked.caller;
+    let why = parse_why(&parameters.take("why")?.unwrap_or_default()).map_err(AppError::from)?;
+    parameters.none_left(&["why"])?;
+    let id = asked.id_for("delete", &name);
+    let subject = asked.or_known(&id, find(caller, &name).await.map(Some), |_| Some(None)).await?;
+    let state = match subject {
+        Some(subject) => {
+            let instance = subject.id;
+            carry_out(caller, id, &subject, Deed::Delete, why).await?;
+            let is_there = ask(caller, move |world| world.instance(instance).is_some()).await?;
+            if is_there { "deleting" } else { "deleted" }
+        }
+        // It was deleted when this was asked before.
+        None => "deleted",
+    };
+    Ok(json(StatusCode::ACCEPTED, &GoneView { name: name.to_lowercase(), state }))
+}
+
+/// An instance by its id.
+pub async fn view_of(caller: &Caller, id: InstanceId) -> Answered<InstanceView> {
+    let now = Clock::of(caller);
+    let found = ask(caller, move |world| Some(InstanceView::of(world, world.instance(id)?, now.at(world)))).await?;
+    let view = found.ok_or_else(|| Refusal::not_found("instance"))?;
+    let people = People::of(caller, view.people()).await?;
+    Ok(view.of_people(&people))
+}

@@ -1,0 +1,273 @@
+//! Instances as the API shows them.
+
+use std::collections::BTreeSet;
+
+use atelier_domain::UserId;
+use atelier_domain::compute::idle::Source;
+use atelier_domain::compute::instance::{Instance, InstanceState, Operation, OperationResult, Trigger};
+use atelier_domain::compute::notice::StopWhy;
+use atelier_domain::compute::script::Script;
+use atelier_domain::compute::start::{StartStep, StartTimes};
+use atelier_domain::compute::tags::Tags;
+use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::time::{Now, Span};
+use atelier_domain::world::World;
+use serde::Serialize;
+
+use crate::server::rest::people::{People, PersonView};
+use crate::server::rest::view::{ReasonView, ResourcesView, When};
+
+/// An instance.
+#[derive(Debug, Serialize)]
+pub struct InstanceView {
+    id: String,
+    name: String,
+    state: InstanceState,
+    /// Whether nothing goes on that leads to another state by itself.
+    is_settled: bool,
+    /// What it waits for, or how the last operation failed.
+    reason: Option<ReasonView>,
+    owner: PersonView,
+    creator: PersonView,
+    size: String,
+    resources: Option<ResourcesView>,
+    node: Option<String>,
+    /// What happens next, if nobody does anything.
+    next: NextView,
+    idle: Option<IdleView>,
+    keeps_quota: bool,
+    scripts: ScriptsView,
+    operation: OperationView,
+    start: Option<StartView>,
+    /// Jobs that run on it.
+    jobs: u64,
+    tags: Tags,
+    created: When,
+    links: Links,
+    #[serde(skip)]
+    people: [UserId; 2],
+}
+
+#[derive(Debug, Serialize)]
+struct NextView {
+    starts: Option<When>,
+    stops: Option<StopView>,
+    /// When it stops if nothing counts as activity from now on.
+    idle_stops: Option<When>,
+    /// Not stopped for want of activity before then.
+    kept_until: Option<When>,
+    /// Whether a stop was announced.
+    is_announced: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct StopView {
+    at: When,
+    why: &'static str,
+    by: Option<String>,
+    /// Whether it waits for running jobs.
+    is_draining: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct IdleView {
+    minutes: i64,
+    counts: BTreeSet<Source>,
+    is_by_policy: bool,
+    quiet_seconds: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct ScriptsView {
+    creation: Option<ScriptView>,
+    startup: Option<ScriptView>,
+    revision: u32,
+    /// Whether they get the owner's home: the owner set or accepted them.
+    is_accepted: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ScriptView {
+    blob: String,
+    arguments: String,
+    limit_seconds: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct OperationView {
+    verb: InstanceVerb,
+    trigger: &'static str,
+    by: Option<String>,
+    at: When,
+    /// `succeeded`, `failed`, `overtaken`; null while it goes on.
+    result: Option<&'static str>,
+    took_seconds: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct StartView {
+    at: When,
+    /// Until it could be used; null while it goes on or if it failed.
+    took_seconds: Option<f64>,
+    has_failed: bool,
+    steps: Vec<StepView>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepView {
+    step: StartStep,
+    after_seconds: f64,
+    took_seconds: f64,
+    is_running: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Links {
+    #[serde(rename = "self")]
+    own: String,
+    apps: String,
+    jobs: String,
+    node: Option<String>,
+}
+
+impl InstanceView {
+    /// From what the engine knows.
+    pub fn of(world: &World, instance: &Instance, now: Now) -> Self {
+        let (state, own) = (world.instance_state(instance), path(instance.name.as_str()));
+        let failed = match &instance.operation.result {
+            Some(OperationResult::Failed(reason)) => Some((**reason).clone()),
+            _ => None,
+        };
+        let reason = match state {
+            InstanceState::Running | InstanceState::JobRunning => None,
+            _ => failed.or_else(|| world.explain_instance(instance.id)),
+        };
+        let size = world.sizes().find(|size| size.name == instance.size);
+        let nobody = People::default();
+        Self {
+            id: instance.id.to_string(),
+            name: instance.name.to_string(),
+            state,
+            is_settled: is_settled(instance),
+            reason: reason.map(ReasonView::from),
+            owner: nobody.view(&instance.owner),
+            creator: nobody.view(instance.creator()),
+            people: [instance.owner.clone(), instance.creator().clone()],
+            size: instance.size.to_string(),
+            resources: size.map(|size| size.shape.into()),
+            node: instance.node.map(|node| node.to_string()),
+            next: next(world, instance, now),
+            idle: instance.idle.as_ref().map(|idle| IdleView {
+                minutes: idle.window.as_millis() / 60_000,
+                counts: idle.counts.clone(),
+                is_by_policy: instance.idle_by_policy,
+                quiet_seconds: instance.watch.quiet.as_millis() / 1_000,
+            }),
+            keeps_quota: instance.keeps_quota,
+            scripts: ScriptsView {
+                creation: instance.scripts.creation.as_ref().map(script),
+                startup: instance.scripts.startup.as_ref().map(script),
+                revision: instance.scripts_revision,
+                is_accepted: instance.scripts_accepted,
+            },
+            operation: operation(&instance.operation),
+            start: instance.start.as_ref().map(|times| start(times, now)),
+            jobs: world.jobs_on(instance),
+            tags: instance.tags.clone(),
+            created: When(instance.created),
+            links: Links {
+                apps: format!("{own}/apps"),
+                jobs: format!("/api/v1/jobs?instance={}", instance.name),
+                node: instance.node.map(|node| format!("/api/v1/nodes/{node}")),
+                own,
+            },
+        }
+    }
+
+    /// The people in it, whose names the engine does not know.
+    pub fn people(&self) -> impl Iterator<Item = UserId> + use<> {
+        self.people.clone().into_iter()
+    }
+
+    /// With their names.
+    #[must_use]
+    pub fn of_people(self, people: &People) -> Self {
+        let [owner, creator] = &self.people;
+        Self { owner: people.view(owner), creator: people.view(creator), ..self }
+    }
+}
+
+/// Whether nothing goes on that leads to another state by itself.
+pub fn is_settled(instance: &Instance) -> bool {
+    instance.phase.deadline().is_none()
+}
+
+/// The address of an instance.
+pub fn path(name: &str) -> String {
+    format!("/api/v1/instances/{name}")
+}
+
+fn next(world: &World, instance: &Instance, now: Now) -> NextView {
+    let planned = world.next_actions(instance.id, now).unwrap_or_default();
+    NextView {
+        starts: planned.start.map(|start| When(start.at)),
+        stops: planned.stop.map(|stop| StopView {
+            at: When(stop.at),
+            why: match stop.why {
+                StopWhy::Schedule(_) => "schedule",
+                StopWhy::Postponed => "postponed",
+                StopWhy::Idle => "idle",
+            },
+            by: stop.by,
+            is_draining: stop.is_draining,
+        }),
+        idle_stops: planned.idle.filter(|_| world.jobs_on(instance) == 0).map(When),
+        kept_until: planned.kept_until.map(When),
+        is_announced: !instance.notices.is_empty(),
+    }
+}
+
+fn script(script: &Script) -> ScriptView {
+    ScriptView {
+        blob: script.blob.clone(),
+        arguments: script.arguments.clone(),
+        limit_seconds: script.limit.as_millis() / 1_000,
+    }
+}
+
+fn operation(operation: &Operation) -> OperationView {
+    OperationView {
+        verb: operation.verb,
+        trigger: operation.trigger.key(),
+        by: match &operation.trigger {
+            Trigger::Person { name } | Trigger::Wake { name } => Some(name.to_string()),
+            _ => None,
+        },
+        at: When(operation.at),
+        result: operation.result.as_ref().map(|result| match result {
+            OperationResult::Succeeded => "succeeded",
+            OperationResult::Failed(_) => "failed",
+            OperationResult::Overtaken => "overtaken",
+        }),
+        took_seconds: operation.took.map(seconds),
+    }
+}
+
+fn start(times: &StartTimes, now: Now) -> StartView {
+    let steps = times.waterfall(now.wall).into_iter().map(|bar| StepView {
+        step: bar.step,
+        after_seconds: seconds(bar.after),
+        took_seconds: seconds(bar.took),
+        is_running: bar.is_running,
+    });
+    StartView {
+        at: When(times.at),
+        took_seconds: times.took().map(seconds),
+        has_failed: times.failed.is_some() && times.scripted.is_none(),
+        steps: steps.collect(),
+    }
+}
+
+fn seconds(span: Span) -> f64 {
+    span.as_millis() as f64 / 1_000.0
+}

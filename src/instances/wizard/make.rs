@@ -1,0 +1,45 @@
+//! The last step: the instance is made, then what starts and stops it.
+
+use atelier_domain::paths;
+use atelier_domain::text::Problem;
+use atelier_studio::caller::Caller;
+use atelier_studio::schedules::commands as schedule;
+
+use crate::error::AppError;
+use crate::instances::wizard::request::NewInstanceForm;
+
+/// Makes the instance and its schedules. Says where it is and what happens now.
+pub async fn make(caller: &Caller, form: &NewInstanceForm) -> Result<(String, String), AppError> {
+    let (name, starts) = (&form.request.name, form.request.starts);
+    let made = atelier_studio::instances::create::create(caller, form.id.clone(), &form.request)
+        .await
+        .map_err(beside_its_field)?;
+    let next = paths::instance(&caller.actor()?.workspace.slug, name);
+    let mut said = match starts {
+        true => format!("{name} was created and starts now."),
+        false => format!("{name} was created. It waits, stopped, for its first start."),
+    };
+    // It exists: what goes wrong from here on must not look as if it did not.
+    if let Err(error) = schedule::add_all(caller, &form.id, made, &form.schedules).await {
+        tracing::warn!(%error, "the schedules of a new instance were not added");
+        said.push_str(&format!(" Its schedule could not be added: {error} Set it on its page of schedules."));
+    }
+    Ok((next, said))
+}
+
+/// Refusals that one field is to blame for, under the names that fields have here.
+fn beside_its_field(error: AppError) -> AppError {
+    if let AppError::Invalid { mut problems } = error {
+        for problem in problems.iter_mut().filter(|problem| problem.field == "idle") {
+            problem.field = "idle_minutes".into();
+        }
+        return AppError::Invalid { problems };
+    }
+    let AppError::Refused { code, message } = &error else { return error };
+    let field = match code.as_str() {
+        "name-taken" => "name",
+        "unknown-size" | "quota-none" | "quota-too-small" | "capacity-too-small" => "size",
+        _ => return error,
+    };
+    Problem::new(field, message.clone()).into()
+}

@@ -1,0 +1,5 @@
+//! Streams, downloads and uploads: what is neither a page nor a server function.
+
+pub mod log_streams;
+pub mod outputs;
+pub mod submit;

@@ -1,0 +1,211 @@
+//! The page of one job.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::NodeId;
+use atelier_domain::compute::job::{JobState, Verdict};
+use atelier_domain::compute::verb::JobVerb;
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_studio::jobs::detail::{JobDetail, Look, job};
+use atelier_studio::secret::random_token;
+use leptos::prelude::*;
+
+use crate::components::{
+    Banner, Crumb, Icon, LinkButton, Look as Loudness, NavItem, Page, PostForm, Query, StateTag, StateWord,
+    SubmitButton, Tone, Why,
+};
+use crate::frame::{Place, Visit, load, param, studio};
+use crate::jobs::pages::{attempts, chart, eta, log, outputs, side, timeline, turn};
+use crate::jobs::turn_changes::TurnVerb;
+use crate::server::caller::here;
+
+/// One job: state and why, its log, its life, its files, what it used and cost.
+#[component]
+pub fn JobPage() -> impl IntoView {
+    let place = Place {
+        nav: NavItem::Jobs,
+        needs: Some((Action::JobRead, Whose::Own)),
+        topics: &[Topic::Jobs, Topic::Environments],
+    };
+    studio(place, |visit| {
+        let id = param("id");
+        let query = Query::here();
+        let look = look(&query);
+        let read = async move { job(&here()?, &id, &look).await };
+        load(visit.viewer.clone(), read, move |detail| show(&visit, &query, detail))
+    })
+}
+
+/// What the address asks for; what it says wrongly is left out.
+fn look(query: &Query) -> Look {
+    let number = |key: &str| query.get(key).parse::<u64>().ok();
+    Look {
+        attempt: number("attempt").and_then(|number| u32::try_from(number).ok()),
+        node: number("node").map(NodeId),
+        from: number("from"),
+        until: number("until"),
+        find: query.get("find").chars().take(200).collect(),
+    }
+}
+
+fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
+    let slug = visit.slug();
+    let row = &detail.row;
+    let refused = ["cancel_jobs", "run_job_again", "hold_jobs", "release_jobs", "evict_jobs"]
+        .into_iter()
+        .filter_map(|form| visit.form(form).refusal())
+        .map(|text| view! { <Banner tone=Tone::Failed text=text/> })
+        .collect_view();
+    let tier = crate::compute::page::tier_tag(detail.tier);
+    let held = row.job.held.is_some().then(|| view! { <span class="tag" data-state="warning">"Held"</span> });
+    let beside = view! {
+        <span class="row-tight" data-live="state"><StateTag state=StateWord::of_job(row.state) pill=true/>{held}{tier}</span>
+    };
+    let actions = view! { <div class="row" data-live="verbs">{actions(visit, &detail)}</div> };
+    let mut crumbs = vec![Crumb::new("Jobs", paths::jobs(slug))];
+    if let Some(place) = row.job.array {
+        let first = place.first.to_string();
+        crumbs.push(Crumb::new(format!("Array from {first}"), paths::job_array(slug, &first)));
+    }
+    let meta = meta(visit, &detail);
+    let why = why(visit, &detail);
+    let log = log::panel(visit, query, &detail);
+    let timeline = timeline::card(visit, &detail);
+    let attempts = attempts::card(visit, &detail);
+    let outputs = outputs::cards(visit, &detail);
+    let (chart, facts) = (chart::card(visit, &detail), side::cards(visit, &detail));
+    let (place, dependencies) = (turn::card(visit, &detail), turn::dependencies(visit, &detail));
+    view! {
+        <Page
+            heading=row.name.clone() title=format!("{} {}", row.job.id, row.name) crumbs=crumbs
+            beside=beside.into_any() actions=actions.into_any()
+        >
+            {refused}
+            <div class="job-why" data-live="why">{meta}{why}</div>
+            <div class="split">
+                <div class="stack">
+                    {log}
+                    <div data-live="timeline">{timeline}</div>
+                    <div data-live="attempts">{attempts}</div>
+                    <div data-live="outputs" class="stack">{outputs}</div>
+                </div>
+                <aside class="stack">
+                    <div data-live="turn" class="stack">{place}{dependencies}</div>
+                    <div data-live="metrics">{chart}</div>
+                    <div data-live="facts" class="stack">{facts}</div>
+                </aside>
+            </div>
+        </Page>
+    }
+    .into_any()
+}
+
+/// The line under the name: where, whose, how long, how much.
+fn meta(visit: &Visit, detail: &JobDetail) -> AnyView {
+    let row = &detail.row;
+    let place = crate::jobs::pages::row::compute(visit.slug(), &detail.compute);
+    let ran = row.job.when.started.map(|started| {
+        let to = row.job.when.ending.or(row.ended).unwrap_or(visit.viewer.now);
+        let word = if row.ended.is_some() { "ran" } else { "runs for" };
+        view! { <span><Icon name="clock"/>{format!("{word} {}", crate::jobs::pages::words::lasted(started, to))}</span> }
+    });
+    let cost = (!detail.cost.is_empty()).then(|| view! { <span><Icon name="cost"/>{detail.cost.clone()}</span> });
+    let (id, owner) = (row.job.id.to_string(), detail.owner_name.clone());
+    view! {
+        <p class="meta">
+            <span class="mono">{id}</span>
+            <span><Icon name="cluster"/>{place}</span>
+            <span><Icon name="user"/>{owner}</span>
+            {ran}
+            {cost}
+        </p>
+    }
+    .into_any()
+}
+
+/// Why it is in its state, and what can be done about it.
+fn why(visit: &Visit, detail: &JobDetail) -> AnyView {
+    let row = &detail.row;
+    let (tone, title, text) = match (&row.verdict, &detail.waits_for) {
+        (Some(Verdict::Succeeded), _) => return ().into_any(),
+        (Some(verdict), _) => {
+            let tone = if row.state == JobState::Canceled { Tone::Neutral } else { Tone::Failed };
+            (tone, format!("The job {}.", verdict.phrase()), next_step(verdict).to_owned())
+        }
+        (None, Some((sentence, step))) => {
+            return eta::waiting(&visit.viewer, detail, sentence, step.as_deref().unwrap_or_default());
+        }
+        (None, None) => return ().into_any(),
+    };
+    view! { <Why tone=tone title=title text=text/> }.into_any()
+}
+
+/// What usually helps.
+const fn next_step(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Succeeded | Verdict::Cancelled { .. } => "",
+        Verdict::Exited { .. } => "The end of its log usually says why.",
+        Verdict::OutOfMemory => "Copy the job and ask for more memory.",
+        Verdict::TimedOut { .. } => "Copy the job and give it more time.",
+        Verdict::NodeLost { .. } | Verdict::Preempted { .. } => "Run it again, or allow retries.",
+        Verdict::StartFailed { .. } => "Look whether the program exists on the node.",
+        Verdict::ComputeGone { .. } => "Copy the job and choose another compute.",
+        Verdict::EnvironmentFailed { .. } => {
+            "Make a new version of the environment without that line, and copy the job."
+        }
+        Verdict::DependencyFailed { .. } => "Mend the job that it waited for, and run both again.",
+    }
+}
+
+/// Run again, copy, cancel.
+fn actions(visit: &Visit, detail: &JobDetail) -> AnyView {
+    let (viewer, slug) = (&visit.viewer, visit.slug());
+    let row = &detail.row;
+    let id = row.job.id.to_string();
+    let submit = viewer.rights.check(Action::JobSubmit, Whose::Own).err().map(|denied| viewer.why_not(&denied));
+    let whose = if row.job.owner == viewer.id { Whose::Own } else { Whose::Others };
+    let cancel = viewer.rights.check(Action::JobCancel, whose).err().map(|denied| viewer.why_not(&denied));
+    let copying = submit.clone();
+    let again = if row.job.array.is_some() { "Run array again" } else { "Run again" };
+    let hidden = vec![("command_id", random_token()), ("job", id.clone())];
+    let copy = format!("{}?clone={id}", paths::new_job(slug));
+    let ask = format!("{}?id={id}", paths::cancel_jobs(slug));
+    let ends = JobVerb::Cancel.in_state(row.state).is_offered().then(|| {
+        view! {
+            <LinkButton href=ask look=Loudness::DangerQuiet icon="x" disabled_because=cancel.clone() dialog=true>"Cancel job"</LinkButton>
+        }
+    });
+    let queueing = turn::refusal(viewer, &row.job.owner, Action::JobQueue);
+    let asks = |verb: TurnVerb| format!("{}?id={id}", paths::confirm_jobs(slug, verb.key()));
+    let hold = (row.state == JobState::Queued).then(|| {
+        if row.job.held.is_some() {
+            let hidden = vec![("command_id", random_token()), ("ids[]", id.clone())];
+            view! {
+                <PostForm function="release_jobs" hidden=hidden class="inline-form">
+                    <SubmitButton look=Loudness::Plain icon="play" disabled_because=queueing.clone()>"Release"</SubmitButton>
+                </PostForm>
+            }
+            .into_any()
+        } else {
+            view! {
+                <LinkButton href=asks(TurnVerb::Hold) icon="hold" disabled_because=queueing.clone() dialog=true>"Hold"</LinkButton>
+            }
+            .into_any()
+        }
+    });
+    let evict = matches!(row.state, JobState::Starting | JobState::Running).then(|| {
+        view! {
+            <LinkButton href=asks(TurnVerb::Evict) icon="scaledown" disabled_because=cancel.clone() dialog=true>"Evict now"</LinkButton>
+        }
+    });
+    view! {
+        {hold}
+        {evict}
+        <PostForm function="run_job_again" hidden=hidden class="inline-form">
+            <SubmitButton look=Loudness::Plain icon="restart" pending="Submitting…" disabled_because=submit>{again}</SubmitButton>
+        </PostForm>
+        <LinkButton href=copy icon="copy" disabled_because=copying>"Copy and change"</LinkButton>
+        {ends}
+    }
+    .into_any()
+}

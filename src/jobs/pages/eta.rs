@@ -1,0 +1,102 @@
+//! When a waiting job starts, in words.
+
+use atelier_domain::Timestamp;
+use atelier_simulate::forecast::{Eta, Unknown};
+use atelier_studio::clock;
+use atelier_studio::forecast::what_if::before;
+use atelier_studio::jobs::detail::JobDetail;
+use leptos::prelude::*;
+
+use crate::components::{Time, Tone, Why};
+use crate::viewer::Viewer;
+
+/// The panel of a job that waits: why, at which place, until when.
+pub fn waiting(viewer: &Viewer, detail: &JobDetail, sentence: &str, step: &str) -> AnyView {
+    let position = detail.position.map(|(place, of)| {
+        // The reason says it itself where the place is the reason.
+        (!sentence.contains(&format!("{place} of {of}"))).then(|| format!("It is number {place} of {of} in its queue."))
+    });
+    let parts = [position.flatten().unwrap_or_default(), step.to_owned()];
+    let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let title = sentence.to_owned();
+    // What stands in the way is the title already.
+    let eta = detail.eta.as_ref().filter(|eta| !is_stuck(eta));
+    match eta.map(|eta| sentence_of(viewer, eta)) {
+        Some(starts) => {
+            view! { <Why tone=Tone::Neutral title=title text=text><p class="eta">{starts}</p></Why> }.into_any()
+        }
+        None => view! { <Why tone=Tone::Neutral title=title text=text/> }.into_any(),
+    }
+}
+
+/// A whole sentence: `Starts about 14:32, in 12 min: 3 jobs before it end by then.`
+fn sentence_of(viewer: &Viewer, eta: &Eta) -> String {
+    match eta {
+        Eta::Unknown(why) => format!("When it starts: {}", lower(&why.sentence())),
+        Eta::Start { at, end, until } => {
+            let because = before(until);
+            let because = if because.is_empty() { String::new() } else { format!(", because {because}") };
+            let ends = end.map(|end| format!(" It ends about {}.", moment(viewer, end))).unwrap_or_default();
+            format!("It starts about {}{because}.{ends}", when(viewer, *at))
+        }
+    }
+}
+
+/// The same in few words, for a line of a list; empty if nobody knows.
+pub fn brief(viewer: &Viewer, eta: Option<&Eta>) -> String {
+    match eta {
+        Some(Eta::Start { at, .. }) => format!("Starts about {}.", when(viewer, *at)),
+        Some(Eta::Unknown(_)) | None => String::new(),
+    }
+}
+
+/// A cell of a table.
+pub fn cell(viewer: &Viewer, eta: Option<&Eta>) -> AnyView {
+    match eta {
+        Some(Eta::Start { at, until, .. }) => {
+            let (now, zone) = (viewer.now, viewer.time_zone.clone());
+            let left = left(viewer, *at);
+            let notes =
+                [left, before(until)].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(", ");
+            view! { <Time at=*at now=now zone=zone/><span class="l2">{notes}</span> }.into_any()
+        }
+        Some(eta) if is_stuck(eta) => view! { <span class="faint">"unknown"</span> }.into_any(),
+        Some(Eta::Unknown(why)) => view! { <span class="l2">{why.sentence()}</span> }.into_any(),
+        None => view! { <span class="faint">"being worked out"</span> }.into_any(),
+    }
+}
+
+/// It waits for something that does not come by itself, which is said beside this anyway.
+const fn is_stuck(eta: &Eta) -> bool {
+    matches!(eta, Eta::Unknown(Unknown::Stuck(_)))
+}
+
+/// `14:32, in 12 min`.
+fn when(viewer: &Viewer, at: Timestamp) -> String {
+    match left(viewer, at) {
+        left if left.is_empty() => "now".to_owned(),
+        left => format!("{}, {left}", moment(viewer, at)),
+    }
+}
+
+fn left(viewer: &Viewer, at: Timestamp) -> String {
+    match at.since(viewer.now) {
+        left if left.as_millis() == 0 => String::new(),
+        left => format!("in {left}"),
+    }
+}
+
+/// The clock today, day and clock otherwise.
+pub fn moment(viewer: &Viewer, at: Timestamp) -> String {
+    let zone = &viewer.time_zone;
+    if clock::midnight(at, zone) == clock::midnight(viewer.now, zone) {
+        clock::time_of_day(at, zone)
+    } else {
+        clock::date_and_time(at, zone)
+    }
+}
+
+fn lower(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}

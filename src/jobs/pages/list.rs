@@ -1,0 +1,215 @@
+//! The list of jobs.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::JobId;
+use atelier_domain::compute::job::JobState;
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_domain::text::counted;
+use atelier_studio::jobs::list::{JobsQuery, list_jobs};
+use atelier_studio::jobs::view::StateTab;
+use leptos::prelude::*;
+
+use crate::components::{
+    Banner, BulkAction, BulkBar, BulkForm, Crumb, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, Page, Pager,
+    PickAll, Query, QuickFilter, Tab, TableWrap, Tabs, Tone,
+};
+use crate::frame::{Place, Visit, load, studio};
+use crate::jobs::pages::row::row;
+use crate::jobs::turn_changes::TurnVerb;
+use crate::server::caller::here;
+
+/// All jobs of the workspace, as the address filters them.
+#[component]
+pub fn JobsPage() -> impl IntoView {
+    let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobRead, Whose::Others)), topics: &[Topic::Jobs] };
+    studio(place, |visit| {
+        let query = Query::here();
+        let wanted = wanted(&query);
+        let array = wanted.array;
+        let read = async move { list_jobs(&here()?, &wanted).await };
+        load(visit.viewer.clone(), read, move |page| list(&visit, &query, array, page))
+    })
+}
+
+/// What the address asks for; what it says wrongly is left out.
+fn wanted(query: &Query) -> JobsQuery {
+    JobsQuery {
+        q: query.get("q").to_owned(),
+        state: StateTab::from_key(query.get("state")),
+        is_mine: query.get("owner") == "me",
+        compute: query.get("compute").to_owned(),
+        tag: query.get("tag").to_owned(),
+        array: JobId::parse(query.get("array")),
+        after: JobId::parse(query.get("after")),
+        before: JobId::parse(query.get("before")),
+    }
+}
+
+fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio::jobs::list::JobsPage) -> AnyView {
+    let viewer = &visit.viewer;
+    let slug = visit.slug();
+    let submit = viewer.rights.check(Action::JobSubmit, Whose::Own).err().map(|denied| viewer.why_not(&denied));
+    let new = view! {
+        <LinkButton href=paths::new_job(slug) look=Look::Primary icon="plus" disabled_because=submit.clone()>
+            "Submit job"
+        </LinkButton>
+    };
+    // The question may have been asked here, in a dialog; its answer comes back here too.
+    let refused = ["cancel_jobs", "hold_jobs", "release_jobs", "evict_jobs"]
+        .into_iter()
+        .filter_map(|form| visit.form(form).refusal())
+        .map(|text| view! { <Banner tone=Tone::Failed text=text/> })
+        .collect_view();
+    if page.is_empty_studio {
+        let content = nothing_yet(visit, submit);
+        return view! { <Page heading="Jobs"><div data-live="job-tabs"></div><div data-live="jobs">{content}</div></Page> }.into_any();
+    }
+    let content = if page.lines.is_empty() { nothing_fits(query) } else { table(visit, query, &page) };
+    let (tabs, filters) = (tabs(query, &page), filters(query, &page));
+    let (heading, crumbs) = match array {
+        Some(first) => (format!("Array from {first}"), vec![Crumb::new("Jobs", paths::jobs(slug))]),
+        None => ("Jobs".to_owned(), Vec::new()),
+    };
+    view! {
+        <Page heading=heading crumbs=crumbs sub="What runs, what waits and why, and what has run." actions=new.into_any()>
+            {refused}
+            <div data-live="job-tabs">{tabs}</div>
+            {filters}
+            <div data-live="jobs" data-announce="job|jobs">{content}</div>
+        </Page>
+    }
+    .into_any()
+}
+
+fn tabs(query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyView {
+    let chosen = StateTab::from_key(query.get("state"));
+    let all = std::iter::once(None).chain(StateTab::ALL.map(Some));
+    let tabs: Vec<Tab> = all
+        .map(|tab| {
+            let of_it = |state: &JobState| tab.is_none_or(|tab| tab.states().contains(state));
+            let count = page.counts.iter().filter(|(state, _)| of_it(state)).map(|(_, count)| count).sum();
+            Tab {
+                href: query.clone().from_the_start().with("state", tab.map_or("", StateTab::key)).url(),
+                label: tab.map_or("All", StateTab::label).to_owned(),
+                count: Some(count),
+                is_current: tab == chosen,
+            }
+        })
+        .collect();
+    view! { <Tabs label="Jobs by state" tabs=tabs/> }.into_any()
+}
+
+fn filters(query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyView {
+    let quick = vec![QuickFilter::new("owner", "", "Everybody’s"), QuickFilter::new("owner", "me", "Mine")];
+    let chosen = query.get("compute").to_owned();
+    let word = match chosen.as_str() {
+        "" => "Any compute".to_owned(),
+        "serverless" => "Serverless".to_owned(),
+        name => name.to_owned(),
+    };
+    let link = |value: String, label: String| {
+        let href = query.clone().from_the_start().with("compute", &value).url();
+        let is_current = value == chosen;
+        let tick = is_current.then(|| view! { <Icon name="check" class="push"/> });
+        view! { <a href=href aria-current=is_current.then_some("true")>{label}{tick}</a> }
+    };
+    let mut links = vec![link(String::new(), "Any compute".into()), link("serverless".into(), "Serverless".into())];
+    links.extend(page.clusters.iter().map(|name| link(name.clone(), name.clone())));
+    let narrowed: Vec<_> = ["tag", "array"]
+        .into_iter()
+        .filter(|key| !query.get(key).is_empty())
+        .map(|key| {
+            let href = query.clone().from_the_start().with(key, "").url();
+            let (word, label) = (query.get(key).to_owned(), format!("Take the filter {} away", query.get(key)));
+            view! { <a class="tag accent" href=href aria-label=label>{word}<Icon name="x" class="i-s"/></a> }
+        })
+        .collect();
+    let label = format!("Compute: {word}");
+    view! {
+        <FilterBar query=query.clone() label="Filter jobs" placeholder="Filter by name" quick=quick>
+            {narrowed}
+            <button class="btn ghost sm" type="button" popovertarget="m-compute" aria-label=label>
+                {word}<Icon name="down" class="i-s"/>
+            </button>
+        </FilterBar>
+        <div class="menu start" id="m-compute" popover="auto"><h3>"Compute"</h3>{links}</div>
+    }
+    .into_any()
+}
+
+fn table(visit: &Visit, query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyView {
+    let slug = visit.slug();
+    let first = query.clone().from_the_start();
+    let back = page.previous.map(|cursor| first.clone().with("after", &cursor.to_string()).url());
+    let next = page.next.map(|cursor| first.clone().with("before", &cursor.to_string()).url());
+    let text = counted(page.lines.len() as u64, "line", "lines");
+    let rows: Vec<_> = page.lines.iter().map(|job| row(job.clone(), &visit.viewer, query)).collect();
+    // Who may do one of them finds the reason for the others on the page that asks.
+    let rights = &visit.viewer.rights;
+    let refusal = rights.check(Action::JobCancel, Whose::Own).err().filter(|_| !rights.may_at_all(Action::JobQueue));
+    let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
+    let turn = |verb: TurnVerb, icon| BulkAction {
+        verb: verb.word(),
+        icon,
+        asks_at: paths::confirm_jobs(slug, verb.key()),
+        is_dangerous: false,
+    };
+    let actions = vec![
+        turn(TurnVerb::Hold, "hold"),
+        turn(TurnVerb::Release, "play"),
+        turn(TurnVerb::Evict, "scaledown"),
+        BulkAction { verb: "Cancel", icon: "x", asks_at: paths::cancel_jobs(slug), is_dangerous: true },
+    ];
+    view! {
+        <BulkForm action=paths::cancel_jobs(slug)>
+            <TableWrap>
+                <table class="table">
+                    <caption class="sr">"Jobs"</caption>
+                    <thead>
+                        <tr>
+                            <PickAll label="Select all jobs on this page"/>
+                            <th scope="col">"Job"</th>
+                            <th scope="col">"State"</th>
+                            <th scope="col" class="c-size">"Compute"</th>
+                            <th scope="col" class="c-owner">"Owner"</th>
+                            <th scope="col">"Submitted"</th>
+                            <th scope="col" class="right c-cpu">"Ran"</th>
+                            <th scope="col" class="right c-cpu">"Cost"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+                <Pager text=text back=back next=next/>
+            </TableWrap>
+            <BulkBar noun="jobs" actions=actions disabled_because=refusal/>
+        </BulkForm>
+    }
+    .into_any()
+}
+
+fn nothing_yet(visit: &Visit, refusal: Option<String>) -> AnyView {
+    let href = paths::new_job(visit.slug());
+    view! {
+        <EmptyState
+            heading="No jobs yet"
+            text="A job is a command or a script that runs on a cluster or on nodes of its own. It waits for its turn, and this list says why."
+        >
+            <LinkButton href=href look=Look::Primary large=true icon="plus" disabled_because=refusal>"Submit the first job"</LinkButton>
+        </EmptyState>
+    }
+    .into_any()
+}
+
+fn nothing_fits(query: &Query) -> AnyView {
+    let typed = query.get("q");
+    let heading =
+        if typed.is_empty() { "No job fits this filter".to_owned() } else { format!("No job matches “{typed}”") };
+    let clear = query.path().to_owned();
+    view! {
+        <EmptyState art=false heading=heading text="Names are searched, within the chosen state, owner, compute and tag.">
+            <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
+        </EmptyState>
+    }
+    .into_any()
+}

@@ -1,0 +1,336 @@
+//! Jobs: submitted, listed, waited for, cancelled.
+
+pub mod actions;
+pub mod files;
+pub mod log;
+pub mod view;
+pub mod what_if;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::time::Duration;
+
+use atelier_domain::access::Action;
+use atelier_domain::compute::job::{Job, JobState, Target};
+use atelier_domain::compute::{InstanceId, JobId};
+use atelier_domain::text::search_text;
+use atelier_domain::world::World;
+use atelier_domain::{UserId, WorkspaceId};
+use atelier_engine::clock;
+use atelier_engine::store::{JobFilter, JobRow};
+use atelier_studio::caller::Caller;
+use atelier_studio::environments::commands as environment;
+use atelier_studio::forecast::etas as forecast;
+use atelier_studio::jobs::submit as job;
+use atelier_studio::jobs::submit::{JobRequest, Submitted};
+use axum::extract::Path;
+use axum::http::StatusCode;
+use serde::Serialize;
+
+use crate::error::AppError;
+use crate::jobs::rest::view::{JobView, Standing, path};
+use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters, span};
+use crate::server::rest::people::People;
+use crate::server::rest::problem::{Answered, Refusal};
+use crate::server::rest::view::{created, json};
+
+/// The longest wait in one request.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+/// The most jobs in one answer.
+const MOST_LISTED: u32 = 500;
+/// How many unless somebody says otherwise.
+const LISTED: u32 = 50;
+/// After the engine has lost count, it is given a moment.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// What came of a submission.
+#[derive(Debug, Serialize)]
+struct SubmittedView {
+    id: String,
+    first: String,
+    count: u32,
+    links: SubmittedLinks,
+}
+
+#[derive(Debug, Serialize)]
+struct SubmittedLinks {
+    #[serde(rename = "self")]
+    own: String,
+}
+
+/// `POST /jobs`.
+pub async fn submit(asked: Asked, Json(request): Json<JobRequest>) -> Answered {
+    let id = asked.id_for("submit", &request);
+    let done = job::submit(&asked.caller, id.clone(), &request).await;
+    let submitted = asked.or_known(&id, done, Submitted::of).await?;
+    let address = path(submitted.first);
+    let view = SubmittedView {
+        id: submitted.first.to_string(),
+        first: submitted.first.to_string(),
+        count: submitted.count,
+        links: SubmittedLinks { own: address.clone() },
+    };
+    Ok(created(&address, &view))
+}
+
+/// `GET /jobs/{id}?wait=30s`.
+pub async fn show(asked: Asked, Path(id): Path<String>, mut parameters: Parameters) -> Answered {
+    let caller = &asked.caller;
+    caller.authorise(Action::JobRead).await?;
+    let id = job_id(&id)?;
+    let parse = |text: &str| span(text).filter(|wait| *wait <= LONGEST_WAIT);
+    let wait = parameters.read("wait", parse, "a time up to 300s, such as 30s or 500ms")?;
+    parameters.none_left(&["wait"])?;
+    let row = match wait {
+        Some(wait) if !wait.is_zero() => waited_for(caller, id, wait).await?,
+        _ => found(caller, id).await?,
+    };
+    let view = described(caller, row).await?;
+    Ok(json(StatusCode::OK, &view))
+}
+
+/// The job when it is over, or as it is when the time is.
+async fn waited_for(caller: &Caller, id: JobId, wait: Duration) -> Answered<JobRow> {
+    let actor = caller.actor()?;
+    let until = clock::instant() + wait;
+    // First the wait, then the look: what ends in between is not missed.
+    let mut over = caller.studio.engine().job_over(id);
+    let mut row = found(caller, id).await?;
+    if row.ended.is_some() {
+        return Ok(row);
+    }
+    let Some(_place) = caller.studio.tokens().wait_of(&actor.person.id) else {
+        let detail = format!("At most {} of your requests may wait at once.", atelier_studio::tokens::MAX_WAITS);
+        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many-waits", detail).retry_after(1));
+    };
+    let mut cuts = caller.studio.live().cuts();
+    loop {
+        tokio::select! {
+            ended = over.ended() => match ended {
+                Some(ended) => {
+                    let state = JobState::of(&ended.verdict);
+                    let (ended_at, verdict) = (Some(ended.at), Some(ended.verdict.clone()));
+                    return Ok(JobRow { job: ended.job.clone(), state, ended: ended_at, verdict, ..row });
+                }
+                None => {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                    over = caller.studio.engine().job_over(id);
+                    row = found(caller, id).await?;
+                    if row.ended.is_some() {
+                        return Ok(row);
+                    }
+                }
+            },
+            () = tokio::time::sleep_until(until.into()) => return found(caller, id).await,
+            () = crate::jobs::rest::log::is_cut(&mut cuts, actor) => return found(caller, id).await,
+        }
+    }
+}
+
+pub(super) async fn found(caller: &Caller, id: JobId) -> Answered<JobRow> {
+    let workspace = &caller.actor()?.workspace.id;
+    let row = caller.checked(caller.store().job(workspace, id).await)?;
+    row.ok_or_else(|| Refusal::not_found("job"))
+}
+
+/// Adds what only the engine knows.
+pub(super) async fn described(caller: &Caller, row: JobRow) -> Answered<JobView> {
+    let catalogue = caller.studio.engine().catalogue();
+    let people = People::of(caller, [row.job.owner.clone()]).await?;
+    if row.ended.is_some() {
+        return Ok(JobView::of(row, Standing::default(), &catalogue, &people));
+    }
+    let id = row.job.id;
+    let asked = atelier_studio::orders::ask(caller, move |world| {
+        let job = world.look_up(id)?.into_owned();
+        Some((job, standing(world, id)))
+    });
+    match asked.await? {
+        Some((job, standing)) => {
+            let progress = progress_for(caller, std::iter::once(&job)).await?.into_values().next();
+            let standing = Standing { eta: forecast::eta(caller, &job).await, progress, ..standing };
+            let row = JobRow { state: job.state(), job, ..row };
+            Ok(JobView::of(row, standing, &catalogue, &people))
+        }
+        // It was over a moment ago.
+        None => Ok(JobView::of(found(caller, id).await?, Standing::default(), &catalogue, &people)),
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ListView {
+    jobs: Vec<JobView>,
+    /// Where the list goes on.
+    next: Option<String>,
+}
+
+/// `GET /jobs`: the newest first.
+pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
+    let caller = &asked.caller;
+    caller.authorise(Action::JobRead).await?;
+    let actor = caller.actor()?;
+    let given = parameters.clone();
+    let states = parameters.read("state", parse_states, "one or more states, with commas, or alive or over")?;
+    let owner = match parameters.take("owner")? {
+        Some(text) => Some(owner_of(caller, &text).await?),
+        None => None,
+    };
+    let name = parameters.take("name")?;
+    let cluster = parameters.take("cluster")?;
+    let instance = parameters.take("instance")?;
+    let count = |text: &str| text.parse().ok().filter(|limit| (1..=MOST_LISTED).contains(limit));
+    let limit = parameters.read("limit", count, "a number from 1 to 500")?.unwrap_or(LISTED);
+    let before = parameters.read("after", JobId::parse, "the id of a job")?;
+    parameters.none_left(&["state", "owner", "cluster", "instance", "name", "limit", "after"])?;
+    if cluster.is_some() && instance.is_some() {
+        return Err(Refusal::field("instance", "Name a cluster or an instance, not both."));
+    }
+    let target = match &cluster {
+        Some(name) => match atelier_studio::clusters::commands::find(caller, name).await {
+            Ok(id) => Some(Target::Cluster(id)),
+            Err(AppError::NotFound { .. }) => return Err(no_cluster(name)),
+            Err(error) => return Err(error.into()),
+        },
+        None => match &instance {
+            Some(name) => Some(Target::Instance(instance_of(caller, name).await?)),
+            None => None,
+        },
+    };
+    let filter = JobFilter {
+        states: states.unwrap_or_default(),
+        owner,
+        target,
+        part: name.as_deref().map(search_text).unwrap_or_default(),
+        before,
+        // One more tells whether there are more.
+        limit: i64::from(limit) + 1,
+        ..JobFilter::default()
+    };
+    let mut rows = caller.checked(caller.store().jobs(&actor.workspace.id, &filter).await)?;
+    let has_more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let next = rows.last().filter(|_| has_more).map(|row| given.going_on("/api/v1/jobs", &row.job.id.to_string()));
+    let catalogue = caller.studio.engine().catalogue();
+    let people = People::of(caller, rows.iter().map(|row| row.job.owner.clone())).await?;
+    let mut standings = standings(caller, &rows).await?;
+    let view = |row: JobRow| {
+        let standing = standings.remove(&row.job.id).unwrap_or_default();
+        JobView::of(row, standing, &catalogue, &people)
+    };
+    Ok(json(StatusCode::OK, &ListView { jobs: rows.into_iter().map(view).collect(), next }))
+}
+
+async fn standings(caller: &Caller, rows: &[JobRow]) -> Answered<HashMap<JobId, Standing>> {
+    let alive: Vec<JobId> = rows.iter().filter(|row| row.ended.is_none()).map(|row| row.job.id).collect();
+    if alive.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let asked = atelier_studio::orders::ask(caller, move |world| {
+        alive.into_iter().map(|id| (id, standing(world, id))).collect::<HashMap<JobId, Standing>>()
+    });
+    let mut standings = asked.await?;
+    let waiting = rows.iter().filter(|row| row.ended.is_none()).map(|row| &row.job);
+    for (id, progress) in progress_for(caller, waiting).await? {
+        standings.entry(id).or_default().progress = Some(progress);
+    }
+    Ok(standings)
+}
+
+fn standing(world: &World, id: JobId) -> Standing {
+    Standing { reason: world.explain_job(id), position: world.position(id), ..Standing::default() }
+}
+
+/// How far the environments are that jobs wait for; each is looked at once.
+async fn progress_for(caller: &Caller, jobs: impl Iterator<Item = &Job>) -> Answered<HashMap<JobId, String>> {
+    let mut known = HashMap::new();
+    let mut found = HashMap::new();
+    for job in jobs {
+        let Some(hash) = job.spec.awaited_environment().map(|pinned| pinned.hash) else { continue };
+        let progress = match known.entry(hash) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(environment::progress(caller, hash).await?),
+        };
+        found.extend(progress.clone().map(|progress| (job.id, progress)));
+    }
+    Ok(found)
+}
+
+async fn instance_of(caller: &Caller, name: &str) -> Answered<InstanceId> {
+    match atelier_studio::instances::commands::find(caller, name).await {
+        Ok(subject) => Ok(subject.id),
+        Err(AppError::NotFound { .. }) => {
+            let start = atelier_domain::text::shortened(name);
+            Err(Refusal::field("instance", format!("There is no instance “{start}” here.")))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn no_cluster(name: &str) -> Refusal {
+    let start = atelier_domain::text::shortened(name);
+    Refusal::field("cluster", format!("There is no cluster “{start}” here."))
+}
+
+/// `me`, an id, or an e-mail address of the workspace.
+pub async fn owner_of(caller: &Caller, text: &str) -> Answered<UserId> {
+    let actor = caller.actor()?;
+    if text == "me" {
+        return Ok(actor.person.id.clone());
+    }
+    if !text.contains('@') {
+        return Ok(UserId::new(text.chars().filter(|c| !c.is_control()).take(80).collect::<String>()));
+    }
+    let email = search_text(text).to_lowercase();
+    let account = caller.checked(caller.store().account_by_email(&email).await)?;
+    let is_here = |workspace: &WorkspaceId| *workspace == actor.workspace.id;
+    match account.filter(|account| is_here(&account.person.workspace)) {
+        Some(account) => Ok(account.person.id),
+        None => Err(Refusal::field("owner", "Nobody here has this e-mail address.")),
+    }
+}
+
+fn parse_states(text: &str) -> Option<Vec<JobState>> {
+    let mut states = Vec::new();
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        match word {
+            "alive" => states.extend(JobState::ALL.into_iter().filter(|state| !state.is_over())),
+            "over" => states.extend(JobState::ALL.into_iter().filter(|state| state.is_over())),
+            word => states.push(JobState::ALL.into_iter().find(|state| state.key() == word)?),
+        }
+    }
+    Some(states)
+}
+
+/// Nothing needs to be said.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// `POST /jobs/{id}/cancel`.
+pub async fn cancel(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothing>) -> Answered {
+    let caller = &asked.caller;
+    caller.authorise(Action::JobRead).await?;
+    let id = job_id(&id)?;
+    let row = found(caller, id).await?;
+    if row.state == JobState::Canceled {
+        return Ok(json(StatusCode::OK, &described(caller, row).await?));
+    }
+    match job::cancel(caller, asked.id_for("cancel", &id), id).await {
+        Ok(_) => {}
+        // Cancelled by somebody else just now is what was asked for.
+        Err(error) if job::is_over(&error, id) => {
+            let row = found(caller, id).await?;
+            if row.state != JobState::Canceled {
+                return Err(error.into());
+            }
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let row = found(caller, id).await?;
+    Ok(json(StatusCode::OK, &described(caller, row).await?))
+}
+
+/// What is no id of a job is the id of no job.
+pub fn job_id(text: &str) -> Answered<JobId> {
+    JobId::parse(text).ok_or_else(|| Refusal::not_found("job"))
+}

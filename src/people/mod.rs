@@ -1,0 +1,8 @@
+//! People and roles: the list, one person, the form that adds one, and the question before accounts are changed.
+
+#[cfg(feature = "ssr")]
+pub mod pages;
+
+#[cfg(feature = "ssr")]
+pub mod changes;
+pub mod functions;

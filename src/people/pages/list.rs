@@ -1,0 +1,177 @@
+//! The list of people.
+
+use atelier_domain::access::{Action, Role, Whose};
+use atelier_domain::account::{AccountState, AccountVerb};
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_domain::text::counted;
+use atelier_studio::people::{PeopleQuery, PeopleSort, list_people};
+use leptos::prelude::*;
+
+use crate::components::{
+    Banner, BulkAction, BulkBar, BulkForm, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, Page, Pager,
+    PickAll, Query, QuickFilter, Sort, SortHeader, TableWrap, Tone,
+};
+use crate::frame::{Place, Visit, load, studio};
+use crate::people::pages::row::row;
+use crate::people::pages::verbs;
+use crate::server::caller::here;
+
+/// Everybody in the workspace, as the address filters and sorts them.
+#[component]
+pub fn PeoplePage() -> impl IntoView {
+    let place =
+        Place { nav: NavItem::People, needs: Some((Action::MemberRead, Whose::Others)), topics: &[Topic::People] };
+    studio(place, |visit| {
+        let query = Query::here();
+        let wanted = wanted(&query);
+        let sort = Sort::by(wanted.sort.key(), wanted.descending);
+        let read = async move { list_people(&here()?, &wanted).await };
+        load(visit.viewer.clone(), read, move |page| list(&visit, query, sort, page))
+    })
+}
+
+/// What the address asks for; what it says wrongly is left out.
+fn wanted(query: &Query) -> PeopleQuery {
+    PeopleQuery {
+        q: query.get("q").to_owned(),
+        role: Role::from_key(query.get("role")),
+        state: AccountState::from_key(query.get("state")),
+        sort: PeopleSort::ALL.into_iter().find(|sort| sort.key() == query.get("sort")).unwrap_or_default(),
+        descending: query.get("dir") == "desc",
+        after: query.get("after").to_owned(),
+        before: query.get("before").to_owned(),
+    }
+}
+
+fn list(visit: &Visit, query: Query, sort: Sort, page: atelier_studio::people::PeoplePage) -> AnyView {
+    let viewer = &visit.viewer;
+    let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
+    let add = view! {
+        <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal.clone()>
+            "Add person"
+        </LinkButton>
+    };
+    // The question may have been asked here, in a dialog; its answer comes back here too.
+    let refused = visit.form("change_accounts").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let sub = format!("Who has an account in {}, and what they may do.", viewer.workspace.name);
+    let content = if page.rows.is_empty() { nobody(&query) } else { table(visit, &query, sort, page, refusal) };
+    let filters = filters(&query);
+    view! {
+        <Page heading="People" sub=sub actions=add.into_any()>
+            {refused}
+            {filters}
+            <div data-live="people" data-announce="person|people">{content}</div>
+        </Page>
+    }
+    .into_any()
+}
+
+fn filters(query: &Query) -> AnyView {
+    let quick = vec![
+        QuickFilter::new("state", "", "All"),
+        QuickFilter::new("state", AccountState::Active.key(), "Active"),
+        QuickFilter::new("state", AccountState::Waiting.key(), "Waiting"),
+        QuickFilter::new("state", AccountState::Disabled.key(), "Disabled"),
+    ];
+    let chosen = Role::from_key(query.get("role"));
+    let word = chosen.map_or("Any role", Role::label);
+    let link = |role: Option<Role>| {
+        let href = query.clone().from_the_start().with("role", role.map_or("", Role::key)).url();
+        let current = (role == chosen).then_some("true");
+        let tick = (role == chosen).then(|| view! { <Icon name="check" class="push"/> });
+        view! { <a href=href aria-current=current>{role.map_or("Any role", Role::label)}{tick}</a> }
+    };
+    let roles: Vec<_> = std::iter::once(None).chain(Role::ALL.map(Some)).map(link).collect();
+    view! {
+        <FilterBar query=query.clone() label="Filter people" placeholder="Filter by name or e-mail" quick=quick>
+            <button class="btn ghost sm" type="button" popovertarget="m-role" aria-label=format!("Role: {word}")>
+                {word}<Icon name="down" class="i-s"/>
+            </button>
+        </FilterBar>
+        <div class="menu start" id="m-role" popover="auto"><h3>"Role"</h3>{roles}</div>
+    }
+    .into_any()
+}
+
+fn table(
+    visit: &Visit,
+    query: &Query,
+    sort: Sort,
+    page: atelier_studio::people::PeoplePage,
+    refusal: Option<String>,
+) -> AnyView {
+    let slug = visit.slug();
+    let first = query.clone().from_the_start();
+    let (shown, matching) = (page.rows.len() as u64, page.matching);
+    let text = if shown == matching {
+        counted(matching, "person", "people")
+    } else {
+        format!("{shown} of {}", counted(matching, "person", "people"))
+    };
+    let back = page.previous.map(|cursor| first.clone().with("before", &cursor).url());
+    let next = page.next.map(|cursor| first.clone().with("after", &cursor).url());
+    let rows: Vec<_> = page.rows.into_iter().map(|person| row(person, &visit.viewer, refusal.as_deref())).collect();
+    let header = |label, by: PeopleSort, class: &'static str| {
+        let newest_first = by != PeopleSort::Name;
+        view! {
+            <SortHeader label=label key=by.key() sort=sort.clone() query=query.clone() descending_first=newest_first class=class/>
+        }
+    };
+    let person = header("Person", PeopleSort::Name, "");
+    let seen = header("Last seen", PeopleSort::Seen, "c-cpu");
+    let added = header("Added", PeopleSort::Created, "c-owner");
+    let table = view! {
+        <TableWrap>
+            <table class="table tight">
+                <caption class="sr">"People"</caption>
+                <thead>
+                    <tr>
+                        <PickAll label="Select all people on this page"/>
+                        {person}
+                        <th scope="col">"Presence"</th>
+                        <th scope="col">"Roles"</th>
+                        {seen}
+                        {added}
+                        <td class="menu-cell"></td>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+            <Pager text=text back=back next=next/>
+        </TableWrap>
+    };
+    let (asks_at, actions) = (paths::confirm_people(slug, AccountVerb::Disable.key()), bulk_actions(slug));
+    view! {
+        <BulkForm action=asks_at>
+            {table}
+            <BulkBar noun="people" actions=actions disabled_because=refusal/>
+        </BulkForm>
+    }
+    .into_any()
+}
+
+fn bulk_actions(slug: &str) -> Vec<BulkAction> {
+    [AccountVerb::Disable, AccountVerb::Enable]
+        .into_iter()
+        .map(|verb| BulkAction {
+            verb: verbs::word(verb),
+            icon: verbs::icon(verb),
+            asks_at: paths::confirm_people(slug, verb.key()),
+            is_dangerous: verb == AccountVerb::Disable,
+        })
+        .collect()
+}
+
+fn nobody(query: &Query) -> AnyView {
+    let typed = query.get("q");
+    let heading =
+        if typed.is_empty() { "No one fits this filter".to_owned() } else { format!("No one matches “{typed}”") };
+    let clear = query.path().to_owned();
+    view! {
+        <EmptyState art=false heading=heading text="Names and e-mail addresses are searched, within the chosen role and state.">
+            <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
+        </EmptyState>
+    }
+    .into_any()
+}

@@ -1,0 +1,73 @@
+//! The form that adds a person.
+
+use atelier_domain::access::{Action, Role, Whose};
+use atelier_domain::paths;
+use atelier_domain::text::MAX_WHY;
+use leptos::prelude::*;
+
+use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton};
+use crate::frame::{Place, Visit, studio};
+use crate::people::pages::role_fields::RoleChoices;
+
+/// Adds a person with a temporary password.
+#[component]
+pub fn NewPersonPage() -> impl IntoView {
+    let place = Place { nav: NavItem::People, needs: Some((Action::MemberWrite, Whose::Others)), topics: &[] };
+    studio(place, |visit| {
+        let back = paths::people(visit.slug());
+        let form = form(&visit, back.clone());
+        view! {
+            <Page
+                heading="Add person" crumbs=vec![Crumb::new("People", back)]
+                sub=format!("They can sign in to {} as soon as you have given them their temporary password.", visit.viewer.workspace.name)
+            >
+                <div class="split">
+                    {form}
+                    <aside class="stack">{next_steps()}</aside>
+                </div>
+            </Page>
+        }
+        .into_any()
+    })
+}
+
+fn form(visit: &Visit, back: String) -> AnyView {
+    let state = visit.form("create_person");
+    view! {
+        <Card>
+            <PostForm function="create_person" state=state.clone()>
+                <Field
+                    label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
+                    required=true autofocus=true maxlength=80_u32 autocomplete="off"
+                />
+                <Field
+                    label="E-mail" name="email" kind="email" value=state.value("email", "") problem=state.problem("email")
+                    required=true autocomplete="off" help="They sign in with it. Atelier sends no mail."
+                />
+                <RoleChoices state=state.clone() held=vec![Role::DataScientist]/>
+                <Field
+                    label="Why" name="why" value=state.value("why", "") problem=state.problem("why")
+                    maxlength=MAX_WHY as u32 autocomplete="off" help="Goes to the history with your name."
+                />
+                <div class="row">
+                    <SubmitButton icon="plus" pending="Adding…">"Add person"</SubmitButton>
+                    <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
+                </div>
+            </PostForm>
+        </Card>
+    }
+    .into_any()
+}
+
+fn next_steps() -> AnyView {
+    view! {
+        <Card heading="What happens next">
+            <ol class="steps-list">
+                <li>"You see a temporary password, once. Hand it over in person or by a channel you trust."</li>
+                <li>"They sign in with it and choose their own before anything else."</li>
+                <li>"Until then they are listed as waiting for the first sign-in."</li>
+            </ol>
+        </Card>
+    }
+    .into_any()
+}

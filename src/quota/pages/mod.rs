@@ -1,0 +1,4 @@
+//! The pages.
+
+pub mod fair_shares;
+pub mod quota;

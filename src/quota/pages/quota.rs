@@ -1,0 +1,327 @@
+//! Quotas: what may be held, what is, and by what.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::quota::{QuotaHolder, Resource, Scope};
+use atelier_domain::compute::resources::Cores;
+use atelier_domain::history::Topic;
+use atelier_domain::paths;
+use atelier_domain::text::{MAX_WHY, counted};
+use atelier_engine::run::CommandId;
+use atelier_studio::quota::{Holding, QuotaLine, Quotas, is_in_cores, read};
+use atelier_studio::typed::typed_cores;
+use leptos::prelude::*;
+
+use crate::components::{
+    Banner, Card, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page, PostForm, Query, SelectField,
+    SubmitButton, TableWrap, Tone,
+};
+use crate::frame::{Place, Visit, load, studio};
+use crate::quota::changes::{what_key, whose_key};
+use crate::server::caller::here;
+
+/// How many holders a row names before it only counts them.
+const NAMED: usize = 6;
+
+/// What may be held, what is, and by what.
+#[component]
+pub fn QuotaPage() -> impl IntoView {
+    let place = Place {
+        nav: NavItem::Quota,
+        needs: Some((Action::ClusterRead, Whose::Others)),
+        topics: &[Topic::Engine, Topic::Clusters, Topic::Instances],
+    };
+    studio(place, |visit| {
+        let (caller, query) = (here(), Query::here());
+        let part = query.get("q").to_owned();
+        let found = async move { read(&caller?, &part).await };
+        load(visit.viewer.clone(), found, move |quotas| show(&visit, &query, &quotas))
+    })
+}
+
+fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
+    let because = visit.viewer.may(Action::QuotaWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let may = because.is_none();
+    let refused = visit.form("lift_limit").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let workspace = table(visit, "Limits of the workspace", &quotas.workspace, may);
+    let everybody = if quotas.everybody.is_empty() {
+        view! {
+            <EmptyState
+                art=false heading="Nobody is limited by default"
+                text="A limit for everybody counts for each person who has none of their own."
+            />
+        }
+        .into_any()
+    } else {
+        table(visit, "Limits for everybody", &quotas.everybody, may)
+    };
+    let people = if quotas.people.is_empty() {
+        let (heading, text) = match query.get("q") {
+            "" => ("Nobody holds anything", "Who has an instance, a cluster or serverless jobs is listed here."),
+            _ => (
+                "Nobody fits this filter",
+                "It looks at the names and addresses of who has a limit or holds something.",
+            ),
+        };
+        view! { <EmptyState art=false heading=heading text=text/> }.into_any()
+    } else {
+        table(visit, "Limits of people", &quotas.people, may)
+    };
+    let more = (quotas.more > 0).then(|| {
+        let text =
+            format!("{} not shown; filter by name to find them.", counted(quotas.more as u64, "row is", "rows are"));
+        view! { <p class="table-foot">{text}</p> }
+    });
+    let tabs = crate::quota::pages::fair_shares::tabs(visit, false);
+    let (form, query) = (form(visit, query, quotas, because), query.clone());
+    view! {
+        <Page
+            heading="Quota"
+            sub="How many cores, GPUs and computes may be held at once. A quota is a limit, not a promise that machines are free."
+        >
+            {tabs}
+            {refused}
+            <div class="stack">
+                <div data-live="workspace-quota"><Card heading="Workspace" note="all together" flush=true>{workspace}</Card></div>
+                <div data-live="everybody-quota">
+                    <Card heading="Everybody" note="each person without a limit of their own" flush=true>{everybody}</Card>
+                </div>
+                <div class="people-quota">
+                    <FilterBar query=query label="Filter people" placeholder="Filter people by name or address"/>
+                    <div data-live="people-quota"><Card heading="People" flush=true>{people}{more}</Card></div>
+                </div>
+                {form}
+            </div>
+        </Page>
+    }
+    .into_any()
+}
+
+fn table(visit: &Visit, caption: &'static str, lines: &[QuotaLine], may: bool) -> AnyView {
+    let rows: Vec<_> = lines.iter().map(|line| row(visit, line, may)).collect();
+    let actions = may.then(|| view! { <th scope="col"><span class="sr">"Actions"</span></th> });
+    view! {
+        <TableWrap>
+            <table class="table quotas">
+                <caption class="sr">{caption}</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"What"</th>
+                        <th scope="col">"Held by"</th>
+                        <th scope="col">"Held"</th>
+                        <th scope="col" class="right">"Limit"</th>
+                        <th scope="col" class="right">"Left"</th>
+                        {actions}
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </TableWrap>
+    }
+    .into_any()
+}
+
+fn row(visit: &Visit, line: &QuotaLine, may: bool) -> AnyView {
+    let what = what(&line.resource);
+    let (title, second) = match &line.scope {
+        Scope::Workspace => (view! { <span class="name">{what.clone()}</span> }.into_any(), String::new()),
+        Scope::Everybody => {
+            let most = match line.held {
+                0 => "nobody holds any".to_owned(),
+                _ => format!("{} holds most", line.person),
+            };
+            (view! { <span class="name">{what.clone()}</span> }.into_any(), most)
+        }
+        Scope::Person(id) => {
+            let href = paths::person(visit.slug(), id.as_str());
+            (view! { <a class="name" href=href>{line.person.clone()}</a> }.into_any(), what.clone())
+        }
+    };
+    let second = (!second.is_empty()).then(|| view! { <span class="l2">{second}</span> });
+    let number = |amount: u64| plain(&line.resource, amount);
+    let held = match line.limit {
+        None => view! { <span class="num">{number(line.held)}</span> }.into_any(),
+        Some(limit) => {
+            let said = format!("{} of {}", number(line.held), number(limit));
+            let (low, high) = (limit as f64 * 0.75, limit as f64 * 0.95);
+            let label = format!("{what}: {said} held");
+            view! {
+                <span class="num xs">{said.clone()}</span>
+                <meter
+                    min="0" max=limit.max(1).to_string() low=low.to_string() high=high.to_string() optimum="0"
+                    value=line.held.to_string() aria-label=label
+                >
+                    {said}
+                </meter>
+            }
+            .into_any()
+        }
+    };
+    let limit = match (line.limit, line.is_own) {
+        (None, _) => view! { <span class="faint">"none"</span> }.into_any(),
+        (Some(limit), true) => view! { <b>{number(limit)}</b> }.into_any(),
+        (Some(limit), false) => view! { {number(limit)}<span class="l2">"everybody’s"</span> }.into_any(),
+    };
+    let left = line.limit.map_or_else(|| "–".to_owned(), |limit| number(limit.saturating_sub(line.held)));
+    let actions = may.then(|| actions(visit, line, &what));
+    let key = format!("{}/{}/{}", whose_key(&line.scope), line.person, what_key(&line.resource));
+    view! {
+        <tr data-key=key>
+            <th scope="row">{title}{second}</th>
+            <td class="wide-cell" data-label="Held by">{holders(visit, line)}</td>
+            <td class="meter-cell">{held}</td>
+            <td class="right nowrap" data-label="Limit">{limit}</td>
+            <td class="right nowrap" data-label="Left">{left}</td>
+            {actions}
+        </tr>
+    }
+    .into_any()
+}
+
+fn actions(visit: &Visit, line: &QuotaLine, what: &str) -> AnyView {
+    let (whose, key) = (whose_key(&line.scope), what_key(&line.resource));
+    let (person, typed_person) = match &line.scope {
+        Scope::Person(id) if line.email.is_empty() => (id.to_string(), id.to_string()),
+        Scope::Person(id) => (id.to_string(), line.email.clone()),
+        Scope::Workspace | Scope::Everybody => (String::new(), String::new()),
+    };
+    let limit = line.limit.map(|limit| typed(&line.resource, limit)).unwrap_or_default();
+    let change = Query::of(paths::quota(visit.slug()))
+        .with("whose", whose)
+        .with("person", &typed_person)
+        .with("what", &key)
+        .with("limit", &limit);
+    let about = match &line.scope {
+        Scope::Workspace => format!("{what} of the workspace"),
+        Scope::Everybody => format!("{what} for everybody"),
+        Scope::Person(_) => format!("{what} of {}", line.person),
+    };
+    let (set, lift) = (format!("Set the limit: {about}"), format!("Lift the limit: {about}"));
+    let lift = line.is_own.then(|| {
+        let hidden = vec![
+            ("command_id", CommandId::random().as_str().to_owned()),
+            ("whose", whose.to_owned()),
+            ("person", person.clone()),
+            ("what", key.clone()),
+        ];
+        view! {
+            <PostForm function="lift_limit" hidden=hidden class="inline-form">
+                <SubmitButton look=Look::DangerQuiet small=true icon="trash" label=lift/>
+            </PostForm>
+        }
+    });
+    let href = format!("{}#set", change.url());
+    view! {
+        <td class="right">
+            <span class="row-tight">
+                <LinkButton href=href small=true icon="pencil" label=set/>
+                {lift}
+            </span>
+        </td>
+    }
+    .into_any()
+}
+
+/// Each holder by name with its amount.
+fn holders(visit: &Visit, line: &QuotaLine) -> AnyView {
+    if line.resource.is_running() && line.held > 0 {
+        return view! { <a href=paths::jobs(visit.slug())>"jobs"</a> }.into_any();
+    }
+    if line.by.is_empty() {
+        return view! { <span class="faint">"nothing"</span> }.into_any();
+    }
+    let one = |holding: &Holding| {
+        let href = match holding.holder {
+            QuotaHolder::Instance(_) => paths::instance(visit.slug(), &holding.name),
+            QuotaHolder::Cluster(_) => paths::cluster(visit.slug(), &holding.name),
+            QuotaHolder::Serverless => paths::compute(visit.slug(), "serverless"),
+        };
+        // That each compute is one goes without saying.
+        let amount = (line.resource != Resource::Computes).then(|| plain(&line.resource, holding.amount));
+        view! { <li><a href=href>{holding.name.clone()}</a>{amount.map(|amount| format!(" {amount}"))}</li> }
+    };
+    let named: Vec<_> = line.by.iter().take(NAMED).map(one).collect();
+    let more = line.by.get(NAMED..).filter(|more| !more.is_empty()).map(|more| {
+        let all: Vec<_> = more.iter().map(one).collect();
+        view! {
+            <li>
+                <details><summary>{format!("{} more", more.len())}</summary><ul class="holders">{all}</ul></details>
+            </li>
+        }
+    });
+    view! { <ul class="holders">{named}{more}</ul> }.into_any()
+}
+
+fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) -> AnyView {
+    let state = visit.form("set_limit");
+    let asked = |field: &str| state.value(field, query.get(field));
+    let (is_whose, is_person, is_what, is_limit) = (asked("whose"), asked("person"), asked("what"), asked("limit"));
+    let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
+    let choices = [
+        ("workspace", "The workspace, all together"),
+        ("everybody", "Everybody, each by themselves"),
+        ("person", "One person"),
+    ];
+    let whose: Vec<(String, String)> = choices.map(|(key, words)| (key.to_owned(), words.to_owned())).to_vec();
+    let what: Vec<(String, String)> = quotas
+        .resources
+        .iter()
+        .map(|resource| (what_key(resource), crate::quota::pages::quota::what(resource)))
+        .collect();
+    let readonly = because.is_some();
+    let most = u32::try_from(MAX_WHY).unwrap_or(u32::MAX);
+    view! {
+        <section id="set">
+            <Card heading="Set a limit">
+                <PostForm function="set_limit" state=state.clone() hidden=hidden>
+                    <div class="cols-2">
+                        <SelectField label="Whose" name="whose" options=whose value=is_whose problem=state.problem("whose")/>
+                        <Field
+                            label="Person" name="person" value=is_person problem=state.problem("person") readonly=readonly
+                            autocomplete="off" help="The e-mail address, if it is one person’s limit."
+                        />
+                    </div>
+                    <div class="cols-2">
+                        <SelectField label="What" name="what" options=what value=is_what problem=state.problem("what")/>
+                        <Field
+                            label="Limit" name="limit" value=is_limit problem=state.problem("limit") required=true readonly=readonly
+                            autocomplete="off" help="Such as 8. Not below what is held now; 0 allows none."
+                        />
+                    </div>
+                    <Field
+                        label="Why" name="why" value=state.value("why", "") problem=state.problem("why") readonly=readonly
+                        maxlength=most help="Goes to the history."
+                    />
+                    <div class="row">
+                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Set limit"</SubmitButton>
+                    </div>
+                </PostForm>
+            </Card>
+        </section>
+    }
+    .into_any()
+}
+
+fn what(resource: &Resource) -> String {
+    match resource {
+        Resource::Cores(family) => format!("Cores, {family}"),
+        Resource::Gpus => "GPUs".into(),
+        Resource::Computes => "Computes".into(),
+        Resource::RunningJobs => "Running jobs".into(),
+        Resource::RunningCores => "Cores of running jobs".into(),
+        Resource::RunningGpus => "GPUs of running jobs".into(),
+    }
+}
+
+/// An amount without its noun.
+fn plain(resource: &Resource, amount: u64) -> String {
+    if is_in_cores(resource) {
+        Cores(amount).to_string().split(' ').next().unwrap_or_default().to_owned()
+    } else {
+        amount.to_string()
+    }
+}
+
+/// An amount as it is typed.
+fn typed(resource: &Resource, amount: u64) -> String {
+    if is_in_cores(resource) { typed_cores(amount) } else { amount.to_string() }
+}

@@ -1,0 +1,186 @@
+//! Quotas: read by everybody, set by those who may.
+
+pub mod fair_shares;
+
+use atelier_domain::compute::quota::{QuotaHolder, Resource, Scope};
+use atelier_domain::text::{Problem, parse_why};
+use atelier_studio::quota;
+use atelier_studio::quota::QuotaLine;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use crate::error::AppError;
+use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::problem::{Answered, Refusal};
+use crate::server::rest::view::json;
+
+/// A number larger than this is a mistake.
+const MOST: f64 = 1e9;
+
+#[derive(Debug, Serialize)]
+struct QuotasView {
+    quotas: Vec<QuotaView>,
+    /// Rows of people that were left out.
+    left_out: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct QuotaView {
+    scope: &'static str,
+    person: Option<PersonView>,
+    resource: &'static str,
+    family: Option<String>,
+    limit: Option<f64>,
+    is_own: bool,
+    held: f64,
+    left: Option<f64>,
+    held_by: Vec<HolderView>,
+}
+
+#[derive(Debug, Serialize)]
+struct PersonView {
+    id: String,
+    name: String,
+}
+
+#[derive(Debug, Serialize)]
+struct HolderView {
+    kind: &'static str,
+    name: String,
+    amount: f64,
+}
+
+impl QuotaView {
+    fn of(line: QuotaLine) -> Self {
+        let unit = if quota::is_in_cores(&line.resource) { 1e3 } else { 1.0 };
+        let number = |amount: u64| amount as f64 / unit;
+        let (resource, family) = match &line.resource {
+            Resource::Cores(family) => ("cores", Some(family.to_string())),
+            Resource::Gpus => ("gpus", None),
+            Resource::Computes => ("computes", None),
+            Resource::RunningJobs => ("running-jobs", None),
+            Resource::RunningCores => ("running-cores", None),
+            Resource::RunningGpus => ("running-gpus", None),
+        };
+        let holder = |holding: &quota::Holding| HolderView {
+            kind: match holding.holder {
+                QuotaHolder::Instance(_) => "instance",
+                QuotaHolder::Cluster(_) => "cluster",
+                QuotaHolder::Serverless => "serverless",
+            },
+            name: holding.name.clone(),
+            amount: number(holding.amount),
+        };
+        let (scope, person) = match &line.scope {
+            Scope::Workspace => ("workspace", None),
+            Scope::Everybody => ("everybody", None),
+            Scope::Person(id) => ("person", Some(PersonView { id: id.to_string(), name: line.person.clone() })),
+        };
+        Self {
+            scope,
+            person,
+            resource,
+            family,
+            limit: line.limit.map(number),
+            is_own: line.is_own,
+            held: number(line.held),
+            left: line.limit.map(|limit| number(limit.saturating_sub(line.held))),
+            held_by: line.by.iter().map(holder).collect(),
+        }
+    }
+}
+
+/// `GET /quota?person=`: limits and what is held, of the workspace, of everybody and of people.
+pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
+    let person = parameters.take("person")?.unwrap_or_default();
+    parameters.none_left(&["person"])?;
+    let quotas = quota::read(&asked.caller, &person).await?;
+    let all = quotas.workspace.into_iter().chain(quotas.everybody).chain(quotas.people);
+    let view = QuotasView { quotas: all.map(QuotaView::of).collect(), left_out: quotas.more };
+    Ok(json(StatusCode::OK, &view))
+}
+
+/// A limit as a whole; `limit` must be there, and null lifts it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    scope: String,
+    #[serde(default)]
+    person: String,
+    resource: String,
+    #[serde(default)]
+    family: String,
+    #[serde(deserialize_with = "Option::deserialize")]
+    limit: Option<f64>,
+    #[serde(default)]
+    why: String,
+}
+
+/// `PUT /quota`: sets a limit, or lifts it.
+pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted>) -> Answered {
+    parameters.none_left(&[])?;
+    let caller = &asked.caller;
+    let id = asked.id_for("set-limit", &wanted);
+    caller.authorise(atelier_domain::access::Action::QuotaWrite).await?;
+    let scope = match (wanted.scope.as_str(), wanted.person.as_str()) {
+        ("workspace", "") => Scope::Workspace,
+        ("everybody", "") => Scope::Everybody,
+        ("person", typed) => Scope::Person(quota::person_of(caller, typed).await?.id),
+        ("workspace" | "everybody", _) => {
+            return Err(Refusal::field("person", "Name a person only where “scope” is person."));
+        }
+        _ => return Err(Refusal::field("scope", "“scope” is workspace, everybody or person.")),
+    };
+    let resource = match (wanted.resource.as_str(), wanted.family.as_str()) {
+        ("cores", family) => Resource::Cores(quota::family_of(caller, family).await?),
+        ("gpus", "") => Resource::Gpus,
+        ("computes", "") => Resource::Computes,
+        ("running-jobs", "") => Resource::RunningJobs,
+        ("running-cores", "") => Resource::RunningCores,
+        ("running-gpus", "") => Resource::RunningGpus,
+        ("gpus" | "computes" | "running-jobs" | "running-cores" | "running-gpus", _) => {
+            return Err(Refusal::field("family", "Only “cores” are limited by their family."));
+        }
+        _ => {
+            let allowed = "“resource” is cores, gpus, computes, running-jobs, running-cores or running-gpus.";
+            return Err(Refusal::field("resource", allowed));
+        }
+    };
+    let limit = wanted.limit.map(|limit| amount(&resource, limit)).transpose().map_err(AppError::from)?;
+    let why = parse_why(&wanted.why).map_err(AppError::from)?;
+    quota::set(caller, id, scope.clone(), resource.clone(), limit, why).await?;
+    let quotas = quota::read(caller, "").await?;
+    let mut all = quotas.workspace.into_iter().chain(quotas.everybody).chain(quotas.people);
+    match all.find(|line| line.scope == scope && line.resource == resource) {
+        Some(line) => Ok(json(StatusCode::OK, &QuotaView::of(line))),
+        // What was lifted and is not held has no row.
+        None => {
+            let (person, limit) = (String::new(), None);
+            let line = QuotaLine {
+                scope,
+                email: person.clone(),
+                person,
+                resource,
+                limit,
+                is_own: false,
+                held: 0,
+                by: Vec::new(),
+            };
+            Ok(json(StatusCode::OK, &QuotaView::of(line)))
+        }
+    }
+}
+
+fn amount(resource: &Resource, limit: f64) -> Result<u64, Problem> {
+    let wrong = |what: &str| Problem::new("limit", format!("{what}; this is {limit}."));
+    if !(0.0..=MOST).contains(&limit) {
+        return Err(wrong("A limit is a number from 0 to 1,000,000,000, or null for none"));
+    }
+    if quota::is_in_cores(resource) {
+        Ok((limit * 1e3).round() as u64)
+    } else if limit.fract() == 0.0 {
+        Ok(limit as u64)
+    } else {
+        Err(wrong("All but cores is limited by a whole number"))
+    }
+}

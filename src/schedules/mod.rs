@@ -1,0 +1,12 @@
+//! When instances start and stop by themselves: the week of all, the hours of one, idle shutdown.
+
+#[cfg(feature = "ssr")]
+pub mod pages;
+
+#[cfg(feature = "ssr")]
+pub mod changes;
+pub mod functions;
+#[cfg(feature = "ssr")]
+pub mod idle_changes;
+#[cfg(feature = "ssr")]
+pub mod rest;

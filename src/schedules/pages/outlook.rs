@@ -1,0 +1,100 @@
+//! What schedules are going to do and cost: the part of the page that follows the typing.
+
+use atelier_domain::schedule::Action;
+use atelier_studio::clock;
+use atelier_studio::schedules::next::{AwakeCost, NextTime};
+use atelier_studio::schedules::page::Outlook;
+use leptos::prelude::*;
+
+use crate::clusters::pages::price;
+use crate::components::{Icon, Tone, Why};
+
+/// The side of the page.
+pub fn side(outlook: &Outlook) -> AnyView {
+    let part = part(outlook);
+    view! { <aside class="stack sticky-side">{part}{price::lost()}</aside> }.into_any()
+}
+
+/// What is asked for again while one types.
+pub fn part(outlook: &Outlook) -> AnyView {
+    let note = outlook.here.clone();
+    let times = times(outlook);
+    let clocks = clocks(&outlook.times);
+    let cost = outlook.cost.as_ref().map(cost);
+    view! {
+        <div class="quote stack" data-quote-part="">
+            <section class="card" aria-labelledby="next-times">
+                <header><h2 id="next-times">"Next times"</h2><span class="push note">{note}</span></header>
+                <div class="body stack" role="status">{times}{clocks}</div>
+            </section>
+            {cost}
+        </div>
+    }
+    .into_any()
+}
+
+fn times(outlook: &Outlook) -> AnyView {
+    if !outlook.unclear.is_empty() {
+        let why: Vec<_> = outlook.unclear.iter().map(|line| view! { <li>{line.clone()}</li> }).collect();
+        return view! { <p><Icon name="warn" class="i-s"/>" Not clear yet:"</p><ul class="list">{why}</ul> }.into_any();
+    }
+    if outlook.times.is_empty() {
+        return view! { <p class="muted">"Nothing is planned. It starts and stops by hand, or by idle shutdown."</p> }
+            .into_any();
+    }
+    let items: Vec<_> = outlook.times.iter().map(item).collect();
+    view! { <ol class="events">{items}</ol> }.into_any()
+}
+
+fn item(time: &NextTime) -> AnyView {
+    let (icon, verb) = match time.action {
+        Action::Start => ("play", "Start"),
+        Action::Stop | Action::MinNodes(_) => ("stop", "Stop"),
+    };
+    let icon = if time.is_about_clocks && !time.is_skipped { "sun" } else { icon };
+    let zone = &time.there.1;
+    let elsewhere = match time.here.as_str() {
+        "" => zone.clone(),
+        here if here.starts_with("UTC ") => format!("{zone}, {} UTC", &here[4..]),
+        here => format!("{zone}; {here} where you are"),
+    };
+    let note = time.note.as_ref().map(|note| view! { <span class="l2">{note.clone()}</span> });
+    let (rfc, said) = (clock::rfc3339(time.at), time.there.0.clone());
+    let verb = if time.is_skipped { view! { <s>{verb}</s> }.into_any() } else { view! { {verb} }.into_any() };
+    view! {
+        <li><time datetime=rfc>{said}</time><Icon name=icon/><span>{verb}<span class="l2">{elsewhere}</span>{note}</span></li>
+    }
+    .into_any()
+}
+
+/// The clocks change between these times.
+fn clocks(times: &[NextTime]) -> Option<AnyView> {
+    let first = times.iter().find(|time| time.is_about_clocks)?;
+    let what = first.note.clone().unwrap_or_default();
+    let text = format!(
+        "{} is the {what}. Times stay as they are written; in other zones they move.",
+        first.there.0,
+        what = what.trim_start_matches("the "),
+    );
+    let text = if what.starts_with("first after") { text } else { format!("{}: {what}.", first.there.0) };
+    Some(view! { <Why tone=Tone::Warning title="The clocks change" text=text/> }.into_any())
+}
+
+fn cost(cost: &AwakeCost) -> AnyView {
+    let figure =
+        cost.month.clone().map(|month| view! { <p class="price">{month}" "<small>"per month, about"</small></p> });
+    let meter = cost.hours.map(|hours| {
+        let share = format!("{} % of always on.", hours.min(730) * 100 / 730);
+        view! {
+            <meter min="0" max="730" low="550" high="700" optimum="0" value=hours.min(730).to_string() aria-label="Share of the cost of always on">{share.clone()}</meter>
+            <p class="faint xs">{share}" Idle shutdown makes it less."</p>
+        }
+    });
+    let how = cost.how.clone();
+    view! {
+        <section class="card">
+            <div class="body stack"><div>{figure}<p class="faint xs">{how}</p></div>{meter}</div>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,10 @@
+//! Sizes: the catalogue of what nodes have and cost, and the same over REST.
+
+#[cfg(feature = "ssr")]
+pub mod pages;
+
+#[cfg(feature = "ssr")]
+pub mod changes;
+pub mod functions;
+#[cfg(feature = "ssr")]
+pub mod rest;

@@ -1,0 +1,4 @@
+//! The pages.
+
+pub mod form;
+pub mod list;

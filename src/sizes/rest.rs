@@ -1,0 +1,149 @@
+//! The catalogue of sizes: read by everybody, changed by those who may.
+
+use atelier_domain::compute::size::{Size, SizeName};
+use atelier_domain::text::{Problem, parse_why};
+use atelier_studio::sizes::commands as size;
+use atelier_studio::sizes::commands::SizeRequest;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use crate::error::AppError;
+use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::problem::{Answered, Refusal};
+use crate::server::rest::view::{ResourcesView, created, json};
+
+#[derive(Debug, Serialize)]
+struct SizeView {
+    name: String,
+    family: String,
+    site: String,
+    resources: ResourcesView,
+    price_per_hour: f64,
+    currency: String,
+    links: Links,
+}
+
+#[derive(Debug, Serialize)]
+struct Links {
+    #[serde(rename = "self")]
+    own: String,
+}
+
+impl SizeView {
+    fn of(size: Size, currency: &str) -> Self {
+        Self {
+            family: size.family.to_string(),
+            site: size.site.to_string(),
+            resources: size.shape.into(),
+            price_per_hour: size.price.0 as f64 / 1e6,
+            currency: currency.to_owned(),
+            links: Links { own: path(&size.name) },
+            name: size.name.to_string(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct SizesView {
+    sizes: Vec<SizeView>,
+}
+
+fn path(name: &SizeName) -> String {
+    format!("/api/v1/sizes/{name}")
+}
+
+/// `GET /sizes`: the cheapest first.
+pub async fn list(asked: Asked, parameters: Parameters) -> Answered {
+    parameters.none_left(&[])?;
+    let sizes = size::list(&asked.caller).await?;
+    let currency = &asked.caller.studio.settings().currency;
+    let view = |size: Size| SizeView::of(size, currency);
+    Ok(json(StatusCode::OK, &SizesView { sizes: sizes.into_iter().map(view).collect() }))
+}
+
+/// `GET /sizes/{name}`.
+pub async fn show(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
+    parameters.none_left(&[])?;
+    let size = found(&asked, &name).await?.ok_or_else(|| Refusal::not_found("size"))?;
+    Ok(json(StatusCode::OK, &SizeView::of(size, &asked.caller.studio.settings().currency)))
+}
+
+async fn found(asked: &Asked, name: &str) -> Answered<Option<Size>> {
+    let sizes = size::list(&asked.caller).await?;
+    Ok(sizes.into_iter().find(|size| size.name.as_str() == name))
+}
+
+/// A size as a whole. Only GPUs may be left out: a price that was forgotten would be a gift.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    family: String,
+    site: String,
+    cores: f64,
+    memory_mib: u64,
+    #[serde(default)]
+    gpus: u64,
+    price_per_hour: f64,
+}
+
+/// `PUT /sizes/{name}`: adds it, or puts it in the place of the one of that name.
+pub async fn put(
+    asked: Asked,
+    Path(name): Path<String>,
+    parameters: Parameters,
+    Json(wanted): Json<Wanted>,
+) -> Answered {
+    parameters.none_left(&[])?;
+    let id = asked.id_for("put-size", &(&name, &wanted));
+    let before = found(&asked, &name).await?;
+    let request = SizeRequest {
+        name: name.clone(),
+        family: wanted.family,
+        site: wanted.site,
+        cores: wanted.cores,
+        memory_mib: wanted.memory_mib,
+        gpus: wanted.gpus,
+        price_per_hour: wanted.price_per_hour,
+    };
+    size::put(&asked.caller, id, &request).await.map_err(by_its_own_field)?;
+    let size = found(&asked, &name).await?.ok_or_else(|| Refusal::not_found("size"))?;
+    let address = path(&size.name);
+    let view = SizeView::of(size, &asked.caller.studio.settings().currency);
+    Ok(if before.is_none() { created(&address, &view) } else { json(StatusCode::OK, &view) })
+}
+
+/// The fields as they are called here.
+fn by_its_own_field(error: AppError) -> AppError {
+    let AppError::Invalid { problems } = error else { return error };
+    let renamed = |problem: Problem| {
+        let field = match problem.field.as_str() {
+            "size" => "name",
+            "memory" => "memory_mib",
+            "price" => "price_per_hour",
+            other => other,
+        };
+        Problem::new(field.to_owned(), problem.message)
+    };
+    AppError::Invalid { problems: problems.into_iter().map(renamed).collect() }
+}
+
+#[derive(Debug, Serialize)]
+struct GoneView {
+    name: String,
+    state: &'static str,
+}
+
+/// `DELETE /sizes/{name}?why=`.
+pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Parameters) -> Answered {
+    let why = parse_why(&parameters.take("why")?.unwrap_or_default()).map_err(AppError::from)?;
+    parameters.none_left(&["why"])?;
+    let id = asked.id_for("delete-size", &name);
+    let size = SizeName::parse(&name).map_err(|_| Refusal::not_found("size"))?;
+    match size::remove(&asked.caller, id, &size, why).await {
+        Ok(_) => {}
+        Err(AppError::Refused { code, .. }) if code == "unknown-size" => return Err(Refusal::not_found("size")),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(json(StatusCode::OK, &GoneView { name: size.to_string(), state: "deleted" }))
+}
