@@ -16,6 +16,8 @@ pub mod environment;
 pub mod files;
 pub mod history;
 pub mod id;
+mod keyed;
+pub mod money;
 pub mod name;
 pub mod password;
 pub mod reason;
@@ -37,4 +39,5 @@ pub mod world;
 pub mod zone;
 
 pub use id::{SessionKey, SshKeyId, TokenId, UserId, WorkspaceId};
+pub use money::Money;
 pub use time::Timestamp;
