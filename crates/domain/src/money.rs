@@ -70,7 +70,7 @@ impl Money {
     const fn rounded(self, decimals: u32) -> u64 {
         let unit = 10_u64.pow(9 - decimals);
         // Adding half a unit first could overflow.
-        self.0 / unit + (self.0 % unit >= unit.div_ceil(2) && unit > 1) as u64
+        self.0 / unit + (self.0 % unit >= unit.div_ceil(2)) as u64
     }
 
     /// With so many decimals and thousands apart: `1,234.50`.

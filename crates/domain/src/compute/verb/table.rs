@@ -247,7 +247,7 @@ verbs! {
         .asks("", "Keep as it is").dangerous().with_why().bulk().at("DELETE", "", 202).frees();
     /// Keep it running for a while, whatever its activity.
     ExtendInstance: row(Noun::Instance, "extend", "Keep running", Action::InstanceOperate, Judged::Up)
-        .going("is kept running", "are kept running").done("kept running", "instance-extended").at("POST", "/extend", 200);
+        .going("is kept running", "are kept running").done("extended", "instance-extended").at("POST", "/extend", 200);
     /// Keep it running until a time, over scheduled stops.
     PostponeStop: row(Noun::Instance, "postpone", "Postpone", Action::InstanceOperate, Judged::Ahead)
         .button("Postpone the stop").going("stops later", "stop later")
