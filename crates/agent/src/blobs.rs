@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use atelier_domain::text::hex;
 use sha2::{Digest, Sha256};
 
 /// Files for jobs, on disk.
@@ -148,10 +149,6 @@ impl Blobs {
 /// Whether a text can be the name of a blob: 32 bytes in hexadecimal digits.
 pub fn is_name(blob: &str) -> bool {
     blob.len() == 64 && blob.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-}
-
-fn hex(bytes: &[u8; 32]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ fn secret(folder: &Path) -> Result<String, String> {
         return Ok(secret);
     }
     let bytes: [u8; 32] = rand::rng().random();
-    let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let secret = atelier_domain::text::hex(&bytes);
     let write = || -> std::io::Result<()> {
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
         file.write_all(secret.as_bytes())

@@ -32,49 +32,24 @@ pub enum Whose {
     Others,
 }
 
-/// The built-in roles, from least to most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Sees everything, changes nothing.
-    Reader,
-    /// Works with own instances and jobs.
-    DataScientist,
-    /// Runs the machines: clusters, sizes, everybody's instances, engines.
-    ComputeOperator,
-    /// Everything but people, budgets and quotas.
-    Contributor,
-    /// Everything, people and their roles included.
-    Owner,
+crate::keyed_enum! {
+    /// The built-in roles, from least to most.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Role {
+        /// Sees everything, changes nothing.
+        Reader = "reader", "Reader";
+        /// Works with own instances and jobs.
+        DataScientist = "data-scientist", "Data Scientist";
+        /// Runs the machines: clusters, sizes, everybody's instances, engines.
+        ComputeOperator = "compute-operator", "Compute Operator";
+        /// Everything but people, budgets and quotas.
+        Contributor = "contributor", "Contributor";
+        /// Everything, people and their roles included.
+        Owner = "owner", "Owner";
+    }
 }
 
 impl Role {
-    /// Every role, in the order in which they are shown.
-    pub const ALL: [Self; 5] =
-        [Self::Reader, Self::DataScientist, Self::ComputeOperator, Self::Contributor, Self::Owner];
-
-    /// The name in the store, in forms and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Reader => "reader",
-            Self::DataScientist => "data-scientist",
-            Self::ComputeOperator => "compute-operator",
-            Self::Contributor => "contributor",
-            Self::Owner => "owner",
-        }
-    }
-
-    /// The name for people.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Reader => "Reader",
-            Self::DataScientist => "Data Scientist",
-            Self::ComputeOperator => "Compute Operator",
-            Self::Contributor => "Contributor",
-            Self::Owner => "Owner",
-        }
-    }
-
     /// What the role is for, in one sentence.
     pub const fn summary(self) -> &'static str {
         match self {
@@ -86,11 +61,6 @@ impl Role {
             Self::Contributor => "Does everything with computes and jobs. Does not manage people, budgets or quotas.",
             Self::Owner => "Does everything, people and their roles included.",
         }
-    }
-
-    /// The role of that key, if there is one.
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.key() == key)
     }
 
     /// What this role alone grants for an action.

@@ -45,67 +45,33 @@ impl Theme {
     }
 }
 
-/// Where an account stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AccountState {
-    /// Has a temporary password and must choose an own one at the next sign-in.
-    Waiting,
-    /// May sign in.
-    Active,
-    /// May not sign in; everything the person owns is kept.
-    Disabled,
-}
-
-impl AccountState {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::Waiting, Self::Active, Self::Disabled];
-
-    /// The name in filters and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Active => "active",
-            Self::Disabled => "disabled",
-        }
-    }
-
-    /// The state of that key, if there is one.
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.key() == key)
+crate::keyed_enum! {
+    /// Where an account stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum AccountState {
+        /// Has a temporary password and must choose an own one at the next sign-in.
+        Waiting = "waiting";
+        /// May sign in.
+        Active = "active";
+        /// May not sign in; everything the person owns is kept.
+        Disabled = "disabled";
     }
 }
 
-/// What an administrator may do to an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AccountVerb {
-    /// Shut the person out at once.
-    Disable,
-    /// Let the person in again.
-    Enable,
-    /// Replace the password by a temporary one and end all sessions.
-    ResetPassword,
+crate::keyed_enum! {
+    /// What an administrator may do to an account.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum AccountVerb {
+        /// Shut the person out at once.
+        Disable = "disable";
+        /// Let the person in again.
+        Enable = "enable";
+        /// Replace the password by a temporary one and end all sessions.
+        ResetPassword = "reset-password";
+    }
 }
 
 impl AccountVerb {
-    /// Every verb.
-    pub const ALL: [Self; 3] = [Self::Disable, Self::Enable, Self::ResetPassword];
-
-    /// The name in paths and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Disable => "disable",
-            Self::Enable => "enable",
-            Self::ResetPassword => "reset-password",
-        }
-    }
-
-    /// The verb of that key, if there is one.
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verb| verb.key() == key)
-    }
-
     /// The states in which the verb is legal. Page and server read the same table.
     pub const fn legal_in(self) -> &'static [AccountState] {
         match self {

@@ -554,64 +554,32 @@ pub enum Event {
     },
 }
 
-/// What a live page watches. An event belongs to one topic or more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Topic {
-    /// Accounts and roles.
-    People,
-    /// The history.
-    History,
-    /// Instances and their nodes.
-    Instances,
-    /// Clusters and their nodes.
-    Clusters,
-    /// Jobs and queues.
-    Jobs,
-    /// Schedules.
-    Schedules,
-    /// The engine as a whole: sizes, limits, sites, the pause, what is unknown.
-    Engine,
-    /// What was decided about instances, above all that one is going to stop: every page shows its viewer's own.
-    Warnings,
-    /// Named environments and how they are built.
-    Environments,
+crate::keyed_enum! {
+    /// What a live page watches. An event belongs to one topic or more.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Topic {
+        /// Accounts and roles.
+        People = "people";
+        /// The history.
+        History = "history";
+        /// Instances and their nodes.
+        Instances = "instances";
+        /// Clusters and their nodes.
+        Clusters = "clusters";
+        /// Jobs and queues.
+        Jobs = "jobs";
+        /// Schedules.
+        Schedules = "schedules";
+        /// The engine as a whole: sizes, limits, sites, the pause, what is unknown.
+        Engine = "engine";
+        /// What was decided about instances, above all that one is going to stop: every page shows its viewer's own.
+        Warnings = "warnings";
+        /// Named environments and how they are built.
+        Environments = "environments";
+    }
 }
 
 impl Topic {
-    /// Every topic.
-    pub const ALL: [Self; 9] = [
-        Self::People,
-        Self::History,
-        Self::Instances,
-        Self::Clusters,
-        Self::Jobs,
-        Self::Schedules,
-        Self::Engine,
-        Self::Warnings,
-        Self::Environments,
-    ];
-
-    /// The name in the event stream.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::People => "people",
-            Self::History => "history",
-            Self::Instances => "instances",
-            Self::Clusters => "clusters",
-            Self::Jobs => "jobs",
-            Self::Schedules => "schedules",
-            Self::Engine => "engine",
-            Self::Warnings => "warnings",
-            Self::Environments => "environments",
-        }
-    }
-
-    /// The topic of that key, if there is one.
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|topic| topic.key() == key)
-    }
-
     /// The right that one needs to be told of it.
     pub const fn needs(self) -> crate::access::Action {
         match self {

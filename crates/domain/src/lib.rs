@@ -19,6 +19,8 @@ pub mod fields;
 pub mod files;
 pub mod history;
 pub mod id;
+mod keyed;
+pub mod money;
 pub mod name;
 pub mod password;
 pub mod paths;
@@ -41,4 +43,5 @@ pub mod world;
 pub mod zone;
 
 pub use id::{SessionKey, SshKeyId, TokenId, UserId, WorkspaceId};
+pub use money::Money;
 pub use time::Timestamp;

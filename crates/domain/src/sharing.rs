@@ -17,41 +17,18 @@ pub const MAX_SHARES: u64 = 100;
 /// The longest name of an application.
 const MAX_APP: usize = 32;
 
-/// What somebody may do in a shared application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Look.
-    Read,
-    /// Whatever its owner may do there, as its owner.
-    Use,
+crate::keyed_enum! {
+    /// What somebody may do in a shared application.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Level {
+        /// Look.
+        Read = "read", "Read";
+        /// Whatever its owner may do there, as its owner.
+        Use = "use", "Use";
+    }
 }
 
 impl Level {
-    /// Both, the lesser first.
-    pub const ALL: [Self; 2] = [Self::Read, Self::Use];
-
-    /// The name in the store, in forms and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Use => "use",
-        }
-    }
-
-    /// The word for people.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Read => "Read",
-            Self::Use => "Use",
-        }
-    }
-
-    /// The level of that key, if there is one.
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.key() == key)
-    }
-
     /// Parses the field `level`.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         Self::from_key(text.trim()).ok_or_else(|| {

@@ -109,10 +109,15 @@ pub fn grouped(count: impl Into<u64>) -> String {
     text
 }
 
-/// An amount in billionths of a currency, for people: `EUR 1,234.50`.
+/// An amount in billionths of a currency, in a sentence: `EUR 1,234.50`.
 pub fn money(amount: u64, currency: &str) -> String {
-    let cents = amount / 10_000_000;
-    format!("{currency} {}.{:02}", grouped(cents / 100), cents % 100)
+    crate::Money(amount).with_code(currency)
+}
+
+/// Bytes as small hexadecimal digits, two each.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).collect()
 }
 
 /// The start of a text that was refused, for an error that quotes it: never more than 40 characters of it.
@@ -153,6 +158,7 @@ mod tests {
         assert_eq!(and_list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(counted(1, "person", "people"), "1 person");
         assert_eq!(counted(0, "person", "people"), "0 people");
+        assert_eq!((hex(&[]), hex(&[0, 0x0f, 0xa0, 255])), (String::new(), "000fa0ff".to_owned()));
     }
 
     #[test]

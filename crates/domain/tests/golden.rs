@@ -8,7 +8,10 @@ use std::fmt::Write as _;
 
 use atelier_domain::access::{Action, Area, Grant, Rights, Role, Whose};
 use atelier_domain::account::{AccountState, AccountVerb, Refusal};
-use atelier_domain::compute::job::Priority;
+use atelier_domain::compute::idle::Source;
+use atelier_domain::compute::instance::InstanceState;
+use atelier_domain::compute::job::{JobState, Priority};
+use atelier_domain::compute::verb::{ClusterState, ClusterVerb, Endpoint, InstanceVerb, JobVerb, Noun, Verb};
 use atelier_domain::compute::{JobId, NodeId, ScheduleId};
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::id::UserId;
@@ -64,6 +67,7 @@ fn every_reason_is_a_sentence() {
     text.push_str("\n# History\n");
     let subject = Subject { id: UserId::new("u1"), name: "Mara Lindqvist".into() };
     let roles = vec![Role::Reader, Role::DataScientist];
+    let mut keys = std::collections::BTreeSet::from(["array-changed"]);
     for event in [
         Event::SetUp { workspace: "Perception".into() },
         Event::PersonCreated { roles: roles.clone() },
@@ -178,8 +182,131 @@ fn every_reason_is_a_sentence() {
         Event::FilesLimitSet { limit: "20.0 GiB".into() },
         Event::FilesLimitSet { limit: String::new() },
     ] {
+        keys.insert(event.key());
         writeln!(text, "{:<28}Ines Okafor {}.", event.key(), event.sentence(Some(&subject)))
             .expect("writing to a string");
     }
     golden("reasons.txt", &text);
+    let unknown: Vec<&str> = Verb::ALL.into_iter().filter_map(Verb::event).filter(|key| !keys.contains(key)).collect();
+    assert!(unknown.is_empty(), "verbs make events that do not exist: {unknown:?}");
+}
+
+#[test]
+fn the_table_of_verbs_is_reviewed() {
+    let mut text = String::new();
+    let mut line = |words: std::fmt::Arguments<'_>| writeln!(text, "{words}").expect("writing to a string");
+    for (index, noun) in Noun::ALL.into_iter().enumerate() {
+        line(format_args!("{}# {}", if index == 0 { "" } else { "\n" }, noun.label()));
+        for verb in Verb::ALL.into_iter().filter(|verb| verb.noun() == noun) {
+            line(format_args!("\n{}", verb.key()));
+            line(format_args!("  {:<10}{}; on its button: {}", "word", verb.word(), verb.label()));
+            if !verb.going(true).is_empty() {
+                line(format_args!("  {:<10}{}; {}", "going", verb.going(true), verb.going(false)));
+            }
+            if !verb.done().is_empty() {
+                line(format_args!("  {:<10}{}", "done", verb.done()));
+            }
+            let on_cluster = verb.right_on(Noun::Cluster);
+            let of_cluster =
+                if on_cluster == verb.right() { String::new() } else { format!("; on clusters {}", on_cluster.key()) };
+            line(format_args!("  {:<10}{}{of_cluster}", "right", verb.right().key()));
+            let core = verb.as_instance().map(InstanceVerb::key);
+            match core.or(verb.as_cluster().map(ClusterVerb::key)).or(verb.as_job().map(JobVerb::key)) {
+                Some(key) => line(format_args!("  {:<10}as {key}", "legal")),
+                None if noun == Noun::Instance => {
+                    let legal = InstanceState::ALL.iter().filter(|state| verb.in_instance(**state).is_offered());
+                    let legal: Vec<&str> = legal.map(|state| state.key()).collect();
+                    line(format_args!("  {:<10}{}", "legal", legal.join(", ")));
+                }
+                None => {}
+            }
+            if let Some(ask) = verb.ask() {
+                let flags =
+                    [(ask.is_dangerous, "dangerous"), (ask.wants_why, "why"), (ask.is_only_bulk, "only in bulk")];
+                let flags: Vec<&str> = flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word).collect();
+                line(format_args!("  {:<10}{}, or “{}”", "asks", flags.join(", "), ask.keep));
+                if !ask.text.is_empty() {
+                    line(format_args!("  {:<10}{}", "", ask.text));
+                }
+            }
+            if verb.is_bulk() {
+                line(format_args!("  {:<10}yes", "bulk"));
+            }
+            if let Some(endpoint) = verb.endpoint() {
+                let Endpoint { method, path, status } = endpoint;
+                line(format_args!("  {:<10}{method} …{path} ({status})", "rest"));
+            }
+            if let Some(event) = verb.event() {
+                line(format_args!("  {:<10}{event}", "event"));
+            }
+            if verb.frees() {
+                line(format_args!("  {:<10}taken when the disk is full", "frees"));
+            }
+        }
+    }
+    golden("verb_table.txt", &text);
+}
+
+#[test]
+fn the_table_of_verbs_holds_together() {
+    for verb in Verb::ALL {
+        let name = format!("{verb:?}");
+        assert_eq!(Verb::from_key(verb.noun(), verb.key()), Some(verb), "{name}: its key is not the only one");
+        assert!(!verb.is_bulk() || verb.ask().is_some(), "{name}: what is done to several asks first");
+        assert_eq!(verb.event().is_some(), !verb.done().is_empty(), "{name}: what is told has words");
+        assert!(verb.going(true).is_empty() == verb.going(false).is_empty(), "{name}");
+        if let Some(endpoint) =
+            verb.endpoint().filter(|endpoint| endpoint.method == "POST" && !endpoint.path.is_empty())
+        {
+            assert_eq!(endpoint.path, format!("/{}", verb.key()), "{name}: an action is named as its key");
+        }
+        for words in [verb.word(), verb.label()] {
+            assert!(words.starts_with(|first: char| first.is_ascii_uppercase()), "{name}: {words}");
+        }
+    }
+    for verb in InstanceVerb::ALL {
+        assert_eq!(verb.verb().as_instance(), Some(verb));
+        for state in InstanceState::ALL {
+            assert_eq!(verb.why_not(*state).is_none(), verb.verb().in_instance(*state).is_offered());
+        }
+    }
+    for verb in ClusterVerb::ALL {
+        assert_eq!(verb.verb().as_cluster(), Some(verb));
+        for state in ClusterState::ALL {
+            assert_eq!(verb.why_not(state).is_none(), verb.verb().in_cluster(state).is_offered());
+        }
+    }
+    for verb in JobVerb::ALL {
+        assert_eq!(verb.verb().as_job(), Some(verb));
+        for state in JobState::ALL {
+            let is_offered = verb.verb().in_job(state).is_offered();
+            // Of the two, the one that changes something.
+            let is_held = verb == JobVerb::Release;
+            assert_eq!(verb.why_not(state, is_held).is_none(), is_offered, "{} in {}", verb.key(), state.key());
+        }
+    }
+    assert!(JobVerb::Hold.why_not(JobState::Queued, true).is_some());
+    assert!(JobVerb::Release.why_not(JobState::Queued, false).is_some());
+    let bulk: Vec<&str> = Verb::in_bulk(Noun::Instance).map(Verb::key).collect();
+    assert_eq!(bulk, ["start", "stop", "restart", "delete"]);
+}
+
+#[test]
+fn the_words_of_signals_are_reviewed() {
+    let mut text = String::new();
+    for source in Source::ALL {
+        let words = source.words();
+        let flags = [
+            (source.always_counts(), "always counts"),
+            (source.is_always_shown(), "always shown"),
+            (source.is_seen_by_server(), "seen by the server"),
+        ];
+        let flags: Vec<&str> = flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, word)| word).collect();
+        writeln!(text, "{:<12}{}", source.key(), flags.join(", ")).expect("writing to a string");
+        for (place, words) in [("name", words.name), ("busy", words.busy), ("counts when", words.counts_when)] {
+            writeln!(text, "  {place:<14}{words}").expect("writing to a string");
+        }
+        writeln!(text, "  {:<14}last activity: {}", "last", words.last).expect("writing to a string");
+    }
+    golden("signals.txt", &text);
 }

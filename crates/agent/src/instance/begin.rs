@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::compute::app::setup_log;
 use atelier_domain::text::Text;
 use atelier_protocol::{Event, SetUp};
 
@@ -83,7 +84,7 @@ async fn set_up(standing: &Arc<Standing>) -> Result<(), String> {
     let folders = folders.await.map_err(|_| "the agent ends".to_owned())??;
     let plan = Plan { set_up, config: &standing.config, isolation: &standing.isolation, folders: &folders };
     let (dwelling, inside) = plan.own();
-    let setup_log = folders.logs.join(format!("setup-{}.log", set_up.generation));
+    let setup_log = folders.logs.join(format!("{}.log", setup_log(set_up.generation)));
     let rooms = Rooms { setup_log: LogFile::new(setup_log, SETUP_LOG, Full::Cut), inside, folders };
     let furnish = Furnish {
         home: rooms.inside.home.clone(),

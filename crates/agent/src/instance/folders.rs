@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, lchown};
 use std::path::{Path, PathBuf};
 
+use atelier_domain::compute::app::setup_of;
 use atelier_protocol::SetUp;
 
 /// The longest path of a socket is 108 bytes.
@@ -130,7 +131,7 @@ impl Folders {
     }
 
     fn forget_old_logs(&self) {
-        let number = |name: &str| name.strip_prefix("setup-")?.strip_suffix(".log")?.parse::<u64>().ok();
+        let number = |name: &str| setup_of(name.strip_suffix(".log")?);
         let entries = fs::read_dir(&self.logs).into_iter().flatten().flatten();
         let mut logs: Vec<(u64, PathBuf)> =
             entries.filter_map(|entry| Some((number(entry.file_name().to_str()?)?, entry.path()))).collect();

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::compute::script::ScriptKind;
 use atelier_domain::text::Text;
 use atelier_protocol::{Event, RunScripts, Script};
 use rustix::process::Signal;
@@ -22,8 +23,6 @@ use crate::wire::{Furnish, Order, Outcome, Process, Program};
 const GRACE: Duration = Duration::from_secs(5);
 /// The longest text of one; the server takes less.
 const LONGEST: u64 = 1 << 20;
-/// What the script is called that runs only once.
-const CREATION: &str = "creation";
 /// What people see of its output.
 const LINES: usize = 10;
 
@@ -32,7 +31,7 @@ pub async fn run(standing: Arc<Standing>, wanted: RunScripts) {
     let Some(rooms) = standing.rooms.get() else { return };
     let mut ending = standing.ending();
     let Some((done, outcome)) = run_all(&standing, rooms, &wanted, &mut ending).await else { return };
-    let creation_done = wanted.scripts.iter().skip(done).all(|script| script.label != CREATION);
+    let creation_done = wanted.scripts.iter().skip(done).all(|script| script.label != ScriptKind::Creation.key());
     let failure = outcome.err().map(|why| {
         rooms.setup_log.note(&why);
         Text::from(shorten(&why))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::compute::app::SETUP_LOG;
 use atelier_pipe::{Wire, give, join};
 use atelier_protocol::{AppState, Target, ToServer};
 use tokio::net::UnixStream;
@@ -105,7 +106,9 @@ async fn reach(standing: &Arc<Standing>, target: &Target) -> Result<Reached, Str
             remote::connect(standing, to).await.map(|(wire, held)| Reached::Connected(wire, held))
         }
         Target::Terminal { session, .. } => standing.terminals.get(standing, session).await.map(Reached::Terminal),
-        Target::Log { name, offset, .. } if name == "setup" => Ok(Reached::Log(Arc::clone(&rooms.setup_log), *offset)),
+        Target::Log { name, offset, .. } if name == SETUP_LOG => {
+            Ok(Reached::Log(Arc::clone(&rooms.setup_log), *offset))
+        }
         Target::Log { name, offset, .. } => Ok(Reached::Log(Arc::clone(&app(name)?.log), *offset)),
     }
 }

@@ -23,53 +23,41 @@ pub const MAX_VALUE: usize = 4_000;
 
 /// Names that Atelier's own applications have, or may come to have.
 const RESERVED: [&str; 6] = ["jupyter", "terminal", "vscode", "ssh", "portal", "atelier"];
-/// What the logs of set-ups are called; logs of applications bear their names.
-const SETUP: &str = "setup";
+/// What the log of the present set-up is called; logs of applications bear their names.
+pub const SETUP_LOG: &str = "setup";
 /// Variables that Atelier sets itself.
 const OWN_VARIABLES: [&str; 3] = ["PORT", "ATELIER_APP", "ATELIER_APP_SOCKET"];
 
-/// What an application begins as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// Runs of training, as charts.
-    Tensorboard,
-    /// Experiments and models.
-    Mlflow,
-    /// Notebooks that are Python files.
-    Marimo,
-    /// Whatever its owner says.
-    #[default]
-    Own,
+/// What the log of that set-up is called: `setup-3`.
+pub fn setup_log(generation: u64) -> String {
+    format!("{SETUP_LOG}-{generation}")
+}
+
+/// Which set-up a log of that name is of.
+pub fn setup_of(log: &str) -> Option<u64> {
+    log.strip_prefix(SETUP_LOG)?.strip_prefix('-')?.parse().ok()
+}
+
+crate::keyed_enum! {
+    /// What an application begins as.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Preset {
+        /// Runs of training, as charts.
+        Tensorboard = "tensorboard", "TensorBoard";
+        /// Experiments and models.
+        Mlflow = "mlflow", "MLflow";
+        /// Notebooks that are Python files.
+        Marimo = "marimo", "marimo";
+        /// Whatever its owner says.
+        #[default]
+        Own = "own", "Your own command";
+    }
 }
 
 impl Preset {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Self; 4] = [Self::Tensorboard, Self::Mlflow, Self::Marimo, Self::Own];
-
-    /// The name in forms and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Tensorboard => "tensorboard",
-            Self::Mlflow => "mlflow",
-            Self::Marimo => "marimo",
-            Self::Own => "own",
-        }
-    }
-
     /// The preset of that name.
     pub fn parse(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.key() == key)
-    }
-
-    /// What people call it.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Tensorboard => "TensorBoard",
-            Self::Mlflow => "MLflow",
-            Self::Marimo => "marimo",
-            Self::Own => "Your own command",
-        }
     }
 
     /// What it is for.
@@ -128,24 +116,15 @@ impl Preset {
     }
 }
 
-/// Which network an application on a port is in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Network {
-    /// One that only the private applications of its instance are in: nobody else reaches its port, and it reaches nothing else.
-    #[default]
-    Private,
-    /// That of the machine: other people there can reach its port.
-    Open,
-}
-
-impl Network {
-    /// The name in forms and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Open => "open",
-        }
+crate::keyed_enum! {
+    /// Which network an application on a port is in.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Network {
+        /// One that only the private applications of its instance are in: nobody else reaches its port, and it reaches nothing else.
+        #[default]
+        Private = "private";
+        /// That of the machine: other people there can reach its port.
+        Open = "open";
     }
 }
 
@@ -157,10 +136,10 @@ impl AppName {
     /// Parses the field `name`; capitals are lowered.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let name = dns_label(text, 3, 16).map_err(|message| Problem::new("name", message))?;
-        if RESERVED.contains(&name.as_str()) || name.starts_with(SETUP) {
+        if RESERVED.contains(&name.as_str()) || name.starts_with(SETUP_LOG) {
             let message = format!("“{name}” is a name that Atelier uses itself. Choose another, such as my-{name}.");
-            let message = if name.starts_with(SETUP) {
-                format!("Names that begin with “{SETUP}” are those of set-up logs. Choose another than “{name}”.")
+            let message = if name.starts_with(SETUP_LOG) {
+                format!("Names that begin with “{SETUP_LOG}” are those of set-up logs. Choose another than “{name}”.")
             } else {
                 message
             };
@@ -409,6 +388,17 @@ mod tests {
 
     fn app(name: &str, port: Option<u16>, network: Network) -> CustomApp {
         AppDraft { name: name.into(), command: "serve".into(), port, network, ..draft() }.check().expect("fine")
+    }
+
+    #[test]
+    fn logs_of_set_ups_have_numbers() {
+        for generation in [0, 1, 11, u64::MAX] {
+            assert_eq!(setup_of(&setup_log(generation)), Some(generation));
+        }
+        for other in ["setup", "setup-", "setup-x", "setup1", "jupyter", "a-setup-1"] {
+            assert_eq!(setup_of(other), None, "{other}");
+        }
+        assert!(AppName::parse(SETUP_LOG).is_err(), "no application has the name of that log");
     }
 
     #[test]

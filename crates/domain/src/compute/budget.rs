@@ -10,7 +10,7 @@ use crate::text::{Problem, Text, money as said, shortened};
 use crate::time::Timestamp;
 
 /// One of the currency.
-pub const ONE: u64 = 1_000_000_000;
+pub const ONE: u64 = crate::Money::ONE.billionths();
 /// The smallest budget: a hundredth.
 pub const MIN_AMOUNT: u64 = ONE / 100;
 /// The largest: a billion.
@@ -39,32 +39,21 @@ pub struct BudgetKey {
     pub of: BudgetOf,
 }
 
-/// What happens when all of a budget is spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BudgetAction {
-    /// Nothing but the warning.
-    #[default]
-    Warn,
-    /// New work is refused.
-    Refuse,
-    /// New work is refused, and what is idle is stopped.
-    StopIdle,
+crate::keyed_enum! {
+    /// What happens when all of a budget is spent.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum BudgetAction {
+        /// Nothing but the warning.
+        #[default]
+        Warn = "warn";
+        /// New work is refused.
+        Refuse = "refuse";
+        /// New work is refused, and what is idle is stopped.
+        StopIdle = "stop-idle";
+    }
 }
 
 impl BudgetAction {
-    /// All of them, the mildest first.
-    pub const ALL: [Self; 3] = [Self::Warn, Self::Refuse, Self::StopIdle];
-
-    /// The name in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Refuse => "refuse",
-            Self::StopIdle => "stop-idle",
-        }
-    }
-
     /// Parses the field `action`.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         Self::ALL.into_iter().find(|action| action.key() == text).ok_or_else(|| {
@@ -240,7 +229,7 @@ mod tests {
         };
         assert_eq!(THRESHOLDS.map(|percent| budget.threshold(percent)), [2, 3, 3]);
         assert_eq!([0, 1, 2, 3, 4].map(|spent| budget.reached(spent)), [0, 0, 50, 100, 100]);
-        assert_eq!(said(1_234_567_899_999_999, "EUR"), "EUR 1,234,567.89");
+        assert_eq!(said(1_234_567_899_999_999, "EUR"), "EUR 1,234,567.90");
         assert_eq!(budget.ends(), "1 Feb 1970 (UTC)");
     }
 

@@ -21,57 +21,86 @@ pub const MAX_EXTENSION: Span = Span::hours(24);
 /// A report may not cover more than this at once: what is longer was not watched closely.
 pub const MAX_STRETCH: Span = Span::minutes(5);
 
-/// A kind of activity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// A notebook kernel is busy.
-    Kernel,
-    /// Somebody types into a terminal.
-    Terminal,
-    /// Somebody types into an editor.
-    Editor,
-    /// Bytes go through an SSH connection.
-    Ssh,
-    /// A job runs.
-    Job,
-    /// A custom application says that it is in use.
-    App,
-    /// Processes use the processor.
-    Processor,
-    /// Processes use a GPU.
-    Gpu,
-    /// Somebody pressed "keep it running".
-    Extension,
+crate::keyed_enum! {
+    /// A kind of activity: a signal that an instance is in use.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Source {
+        /// A notebook kernel is busy.
+        Kernel = "kernel";
+        /// Somebody types into a terminal.
+        Terminal = "terminal";
+        /// Somebody types into an editor.
+        Editor = "editor";
+        /// Bytes go through an SSH connection.
+        Ssh = "ssh";
+        /// A job runs.
+        Job = "job";
+        /// A custom application says that it is in use.
+        App = "app";
+        /// Processes use the processor.
+        Processor = "processor";
+        /// Processes use a GPU.
+        Gpu = "gpu";
+        /// Somebody pressed "keep it running".
+        Extension = "extension";
+    }
+}
+
+/// How a signal is called, by place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceWords {
+    /// The name of its row in *Why is it awake?*: `Notebook kernels`.
+    pub name: &'static str,
+    /// While it keeps an instance awake: `Kernel busy`.
+    pub busy: &'static str,
+    /// When it counts, beside its checkbox: `Busy notebook kernels`.
+    pub counts_when: &'static str,
+    /// After "last activity:": `a busy notebook kernel`.
+    pub last: &'static str,
+}
+
+const fn words(name: &'static str, busy: &'static str, counts_when: &'static str, last: &'static str) -> SourceWords {
+    SourceWords { name, busy, counts_when, last }
 }
 
 impl Source {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Kernel,
-        Self::Terminal,
-        Self::Editor,
-        Self::Ssh,
-        Self::Job,
-        Self::App,
-        Self::Processor,
-        Self::Gpu,
-        Self::Extension,
-    ];
+    /// All the words for it.
+    pub const fn words(self) -> SourceWords {
+        match self {
+            Self::Kernel => words("Notebook kernels", "Kernel busy", "Busy notebook kernels", "a busy notebook kernel"),
+            Self::Terminal => words("Terminals", "Terminal in use", "Input or output in a terminal", "a terminal"),
+            Self::Editor => words("Typing in VS Code", "Editor in use", "Typing in VS Code", "an editor"),
+            Self::Ssh => words("SSH", "SSH in use", "Data over SSH", "an SSH connection"),
+            Self::Job => words("Jobs", "Job running", "Running jobs", "a job"),
+            Self::App => {
+                words("Applications", "Application in use", "Changes made in an application", "an application")
+            }
+            Self::Processor => words("Processor", "Processor busy", "Processor load", "load on the processor"),
+            Self::Gpu => words("GPU", "GPU busy", "GPU load", "load on a GPU"),
+            Self::Extension => {
+                words("Kept running", "Kept running", "Kept running on request", "somebody who kept it running")
+            }
+        }
+    }
 
     /// For people, after "last activity:".
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::Kernel => "a busy notebook kernel",
-            Self::Terminal => "a terminal",
-            Self::Editor => "an editor",
-            Self::Ssh => "an SSH connection",
-            Self::Job => "a job",
-            Self::App => "an application",
-            Self::Processor => "load on the processor",
-            Self::Gpu => "load on a GPU",
-            Self::Extension => "somebody who kept it running",
-        }
+        self.words().last
+    }
+
+    /// Whether it keeps an instance awake whatever the policy says; the others only where the policy counts them.
+    pub const fn always_counts(self) -> bool {
+        matches!(self, Self::Job | Self::Extension)
+    }
+
+    /// Whether *Why is it awake?* lists it even if it was never seen.
+    pub const fn is_always_shown(self) -> bool {
+        matches!(self, Self::Kernel | Self::Terminal | Self::Job | Self::App | Self::Processor)
+    }
+
+    /// Whether the server sees it, not the agent: what agents say of it is ignored.
+    pub const fn is_seen_by_server(self) -> bool {
+        matches!(self, Self::Ssh | Self::Editor | Self::App)
     }
 }
 
@@ -101,7 +130,7 @@ impl IdlePolicy {
 
     /// Whether that kind of activity keeps the instance running.
     pub fn counts(&self, source: Source) -> bool {
-        matches!(source, Source::Job | Source::Extension) || self.counts.contains(&source)
+        source.always_counts() || self.counts.contains(&source)
     }
 }
 

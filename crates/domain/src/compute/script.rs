@@ -26,26 +26,14 @@ pub struct Script {
     pub limit: Span,
 }
 
-/// When a script runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScriptKind {
-    /// Once, and again after a rebuild.
-    Creation,
-    /// At each start.
-    Startup,
-}
-
-impl ScriptKind {
-    /// Both, in the order in which they run.
-    pub const ALL: [Self; 2] = [Self::Creation, Self::Startup];
-
-    /// The name in forms and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Creation => "creation",
-            Self::Startup => "startup",
-        }
+crate::keyed_enum! {
+    /// When a script runs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum ScriptKind {
+        /// Once, and again after a rebuild.
+        Creation = "creation";
+        /// At each start.
+        Startup = "startup";
     }
 }
 

@@ -47,29 +47,19 @@ macro_rules! short_name {
     };
 }
 
-/// Whether somebody else's work may take a node back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tier {
-    /// It is kept as long as it is wanted.
-    #[default]
-    Dedicated,
-    /// Dedicated work that lacks room takes it back, with notice; what ran there goes back to the queue.
-    Preemptible,
+crate::keyed_enum! {
+    /// Whether somebody else's work may take a node back.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Tier {
+        /// It is kept as long as it is wanted.
+        #[default]
+        Dedicated = "dedicated";
+        /// Dedicated work that lacks room takes it back, with notice; what ran there goes back to the queue.
+        Preemptible = "preemptible";
+    }
 }
 
 impl Tier {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Dedicated, Self::Preemptible];
-
-    /// The name in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Dedicated => "dedicated",
-            Self::Preemptible => "preemptible",
-        }
-    }
-
     /// Whether nobody takes it back.
     pub const fn is_dedicated(&self) -> bool {
         matches!(self, Self::Dedicated)

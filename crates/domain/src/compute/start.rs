@@ -27,46 +27,20 @@ pub struct StartTimes {
     pub failed: Option<Span>,
 }
 
-/// A step of a start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StartStep {
-    /// Waiting for quota and room.
-    Queue,
-    /// A node is made.
-    Allocate,
-    /// Its environment is made.
-    Environment,
-    /// The person's scripts run.
-    Setup,
-    /// Applications start.
-    Health,
-}
-
-impl StartStep {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Queue, Self::Allocate, Self::Environment, Self::Setup, Self::Health];
-
-    /// The name in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Allocate => "allocate",
-            Self::Environment => "environment",
-            Self::Setup => "setup",
-            Self::Health => "health",
-        }
-    }
-
-    /// For people.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Queue => "Queue",
-            Self::Allocate => "Allocate",
-            Self::Environment => "Environment",
-            Self::Setup => "Setup",
-            Self::Health => "Health",
-        }
+crate::keyed_enum! {
+    /// A step of a start.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum StartStep {
+        /// Waiting for quota and room.
+        Queue = "queue", "Queue";
+        /// A node is made.
+        Allocate = "allocate", "Allocate";
+        /// Its environment is made.
+        Environment = "environment", "Environment";
+        /// The person's scripts run.
+        Setup = "setup", "Setup";
+        /// Applications start.
+        Health = "health", "Health";
     }
 }
 

@@ -15,7 +15,7 @@ pub struct EnvironmentHash(pub [u8; 10]);
 
 impl fmt::Display for EnvironmentHash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        out.write_str(&crate::text::hex(&self.0))
     }
 }
 

@@ -15,25 +15,18 @@ const FIELD: &str = "recipe";
 /// So many lines that are wrong are named at once.
 const NAMED: usize = 8;
 
-/// How a recipe is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// One package a line, as pip takes them.
-    Requirements,
-    /// A list under `dependencies:`, as conda takes it.
-    Conda,
+crate::keyed_enum! {
+    /// How a recipe is written.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Format {
+        /// One package a line, as pip takes them.
+        Requirements = "requirements";
+        /// A list under `dependencies:`, as conda takes it.
+        Conda = "conda";
+    }
 }
 
 impl Format {
-    /// The name in the store and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Requirements => "requirements",
-            Self::Conda => "conda",
-        }
-    }
-
     /// Which one a text is written in: only conda’s has such headings.
     pub fn of(text: &str) -> Self {
         let is_heading = |line: &str| {

@@ -208,7 +208,7 @@ impl World {
             verb: verb.into(),
             name: instance.name.to_string(),
             state: self.instance_state(instance).key().into(),
-            help: "Only what runs has a stop ahead. Start it first.".into(),
+            help: crate::compute::verb::table::NOTHING_AHEAD.into(),
         })
     }
 

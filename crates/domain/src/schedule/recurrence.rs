@@ -17,42 +17,24 @@ use crate::text::{Problem, shortened};
 /// The longest interval, in units of the frequency.
 pub const MAX_INTERVAL: u16 = 1_000;
 
-/// The unit that an interval counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Frequency {
-    /// Elapsed minutes.
-    Minute,
-    /// Elapsed hours.
-    Hour,
-    /// Calendar days.
-    Day,
-    /// Calendar weeks, from Monday.
-    Week,
-    /// Calendar months.
-    Month,
+crate::keyed_enum! {
+    /// The unit that an interval counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Frequency {
+        /// Elapsed minutes.
+        Minute = "minute";
+        /// Elapsed hours.
+        Hour = "hour";
+        /// Calendar days.
+        Day = "day";
+        /// Calendar weeks, from Monday.
+        Week = "week";
+        /// Calendar months.
+        Month = "month";
+    }
 }
 
 impl Frequency {
-    /// Every frequency.
-    pub const ALL: [Self; 5] = [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month];
-
-    /// The name in forms and in the API, and the noun.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Minute => "minute",
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-        }
-    }
-
-    /// The frequency of that key, if there is one.
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|frequency| frequency.key() == key)
-    }
-
     /// Whether it counts elapsed time instead of calendar days.
     pub(crate) const fn is_elapsed(self) -> bool {
         matches!(self, Self::Minute | Self::Hour)

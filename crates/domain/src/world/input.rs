@@ -11,6 +11,7 @@ use crate::compute::script::Scripts;
 use crate::compute::share::QueuePolicy;
 use crate::compute::size::{ComputeName, SiteName, Size, SizeName, Tier};
 use crate::compute::tags::Tags;
+use crate::compute::verb::{Noun, Verb};
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
 use crate::environment::EnvironmentHash;
 use crate::id::{UserId, WorkspaceId};
@@ -309,21 +310,94 @@ pub enum Order {
 }
 
 impl Order {
+    /// Which verb of the table it carries out: the right it needs and the event it makes follow from that.
+    pub const fn verb(&self) -> Verb {
+        match self {
+            Self::PutSize(_) => Verb::PutSize,
+            Self::RemoveSize(_) => Verb::RemoveSize,
+            Self::SetLimit { .. } => Verb::SetLimit,
+            Self::SetBudget { .. } => Verb::SetBudget,
+            Self::SetShare { .. } => Verb::SetShare,
+            Self::SetHalfLife(_) => Verb::SetHalfLife,
+            Self::SetQueuePolicy { .. } => Verb::SetQueuePolicy,
+            Self::SetIdleRules(_) => Verb::SetIdleRules,
+            Self::CreateInstance(_) => Verb::CreateInstance,
+            Self::StartInstance(_) => Verb::StartInstance,
+            Self::WakeInstance(_) => Verb::WakeInstance,
+            Self::StopInstance(_) => Verb::StopInstance,
+            Self::RestartInstance(_) => Verb::RestartInstance,
+            Self::RebuildInstance(_) => Verb::RebuildInstance,
+            Self::ResizeInstance { .. } => Verb::ResizeInstance,
+            Self::TransferInstance { .. } => Verb::TransferInstance,
+            Self::DeleteInstance(_) => Verb::DeleteInstance,
+            Self::ConfigureInstance { .. } => Verb::ConfigureInstance,
+            Self::TagInstance { .. } => Verb::TagInstance,
+            Self::SetScripts { .. } => Verb::SetScripts,
+            Self::AcceptScripts { .. } => Verb::AcceptScripts,
+            Self::PostponeStop { .. } => Verb::PostponeStop,
+            Self::SkipStop { .. } => Verb::SkipStop,
+            Self::ExtendInstance { .. } => Verb::ExtendInstance,
+            Self::CreateCluster { .. } => Verb::CreateCluster,
+            Self::TagCluster { .. } => Verb::TagCluster,
+            Self::ScaleCluster { .. } => Verb::ScaleCluster,
+            Self::PauseCluster(_) => Verb::PauseCluster,
+            Self::ResumeCluster(_) => Verb::ResumeCluster,
+            Self::DeleteCluster { .. } => Verb::DeleteCluster,
+            Self::Submit(_) | Self::SubmitArray { .. } => Verb::SubmitJob,
+            Self::Cancel(_) => Verb::CancelJob,
+            Self::Prioritise { .. } => Verb::PrioritiseJob,
+            Self::Hold { .. } => Verb::HoldJob,
+            Self::Release(_) => Verb::ReleaseJob,
+            Self::Move { .. } => Verb::MoveJob,
+            Self::ChangeArray { change, .. } => change.verb(),
+            Self::EvictJob(_) => Verb::EvictJob,
+            Self::EvictNode(_) => Verb::EvictNode,
+            Self::AddSchedule { .. } => Verb::AddSchedule,
+            Self::EditSchedule { .. } => Verb::EditSchedule,
+            Self::EnableSchedule { .. } => Verb::EnableSchedule,
+            Self::SkipSchedule { .. } => Verb::SkipSchedule,
+            Self::RemoveSchedule(_) => Verb::RemoveSchedule,
+            Self::Pause { .. } => Verb::PauseEngine,
+            Self::Resume => Verb::ResumeEngine,
+            Self::RemoveUnknown { .. } => Verb::RemoveUnknown,
+        }
+    }
+
+    /// The key of the event that it makes in the history; none for what is too common to be told one by one. What is done to a whole
+    /// array is one event, whatever it is.
+    pub const fn event(&self) -> Option<&'static str> {
+        match self {
+            Self::ChangeArray { .. } => Some("array-changed"),
+            _ => self.verb().event(),
+        }
+    }
+
     /// Whether it only frees things: such orders are taken also when the disk is full.
     pub const fn frees(&self) -> bool {
-        matches!(
-            self,
-            Self::StopInstance(_)
-                | Self::DeleteInstance(_)
-                | Self::DeleteCluster { .. }
-                | Self::PauseCluster(_)
-                | Self::Cancel(_)
-                | Self::Hold { .. }
-                | Self::ChangeArray { change: ArrayChange::Cancel | ArrayChange::Hold { .. }, .. }
-                | Self::RemoveSchedule(_)
-                | Self::Pause { .. }
-                | Self::RemoveUnknown { .. }
-        )
+        self.verb().frees()
+    }
+}
+
+impl ScheduleTarget {
+    /// What it is.
+    pub const fn noun(self) -> Noun {
+        match self {
+            Self::Instance(_) => Noun::Instance,
+            Self::Cluster(_) => Noun::Cluster,
+        }
+    }
+}
+
+impl ArrayChange {
+    /// Which verb of the table it carries out, on each of the jobs.
+    pub const fn verb(&self) -> Verb {
+        match self {
+            Self::Cancel => Verb::CancelJob,
+            Self::Hold { .. } => Verb::HoldJob,
+            Self::Release => Verb::ReleaseJob,
+            Self::Prioritise(_) => Verb::PrioritiseJob,
+            Self::Move { .. } => Verb::MoveJob,
+        }
     }
 }
 

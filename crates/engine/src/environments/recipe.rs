@@ -108,8 +108,7 @@ impl Recipe {
             program.display(),
             lines.join("\n")
         );
-        let digest = Sha256::digest(text.as_bytes());
-        digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
+        atelier_domain::text::hex(&Sha256::digest(text.as_bytes())[..10])
     }
 }
 

@@ -184,13 +184,24 @@ impl Board {
         self.lock().typed.insert(instance);
     }
 
+    /// Adds what goes through the server, which an agent does not see: SSH, typing in editors, use of applications. What an agent says
+    /// of those is dropped.
+    pub(super) fn add_own_signals(&self, activity: &mut Activity) {
+        let instance = activity.instance;
+        activity.signals.retain(|signal| !signal.source.is_seen_by_server());
+        activity.signals.extend(self.take_ssh_traffic(instance));
+        let used = [(Source::App, self.take_app_traffic(instance)), (Source::Editor, self.take_typing(instance))];
+        let used = used.into_iter().filter(|(_, is_active)| *is_active);
+        activity.signals.extend(used.map(|(source, is_active)| Signal { source, is_active, detail: "".into() }));
+    }
+
     /// Whether somebody has, since this was last asked.
-    pub(super) fn take_typing(&self, instance: InstanceId) -> bool {
+    fn take_typing(&self, instance: InstanceId) -> bool {
         self.lock().typed.remove(&instance)
     }
 
     /// Whether somebody has used applications, since this was last asked.
-    pub(super) fn take_app_traffic(&self, instance: InstanceId) -> bool {
+    fn take_app_traffic(&self, instance: InstanceId) -> bool {
         self.lock().used.remove(&instance)
     }
 
@@ -220,7 +231,7 @@ impl Board {
     }
 
     /// What went through SSH since this was last asked, as a kind of activity; nothing if nobody is or was in.
-    pub(super) fn take_ssh_traffic(&self, instance: InstanceId) -> Option<Signal> {
+    fn take_ssh_traffic(&self, instance: InstanceId) -> Option<Signal> {
         let mut inner = self.lock();
         let ssh = inner.ssh.get_mut(&instance)?;
         let Ssh { open, received, sent } = *ssh;
@@ -344,5 +355,32 @@ fn view(node: NodeId, entry: &Entry) -> AgentView {
         heard: entry.heard,
         silent_ms: u64::try_from(entry.heard_at.elapsed().as_millis()).unwrap_or(u64::MAX),
         sample: entry.samples.back().map(|(_, sample)| sample.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_through_the_server_is_among_the_signals() {
+        let board = Board::default();
+        let instance = InstanceId(1);
+        let told = |source| Signal { source, is_active: true, detail: "".into() };
+        let report = || {
+            let signals = vec![told(Source::Kernel), told(Source::Editor), told(Source::Ssh)];
+            let mut activity = Activity { instance, stretch_ms: 30_000, signals, processes: Vec::new() };
+            board.add_own_signals(&mut activity);
+            let active = activity.signals.into_iter().filter(|signal| signal.is_active);
+            active.map(|signal| signal.source).collect::<Vec<_>>()
+        };
+        assert_eq!(report(), [Source::Kernel], "an agent speaks of what it sees");
+        board.app_used(instance, None);
+        board.editor_used(instance);
+        board.ssh_came(instance);
+        board.ssh_used(instance, 1, 2);
+        board.editor_used(InstanceId(2));
+        assert_eq!(report(), [Source::Kernel, Source::Ssh, Source::App, Source::Editor]);
+        assert_eq!(report(), [Source::Kernel], "it was said once");
     }
 }

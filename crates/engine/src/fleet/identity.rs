@@ -50,8 +50,7 @@ impl Signer {
     /// Makes a token.
     pub fn sign(&self, claims: &Claims) -> Option<String> {
         let signature = self.mac(&claims.text())?.finalize().into_bytes();
-        let signature: String = signature.iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(claims.token(&signature))
+        Some(claims.token(&atelier_domain::text::hex(&signature)))
     }
 
     /// What a token says, if it is one of ours.

@@ -333,17 +333,8 @@ impl Session<'_> {
         if !matches!(is_own, Ok(true)) {
             return;
         }
-        // What goes through the server, an agent does not see; and it speaks of nothing else.
-        activity.signals.retain(|signal| signal.source != atelier_domain::compute::idle::Source::Ssh);
-        activity.signals.extend(self.fleet.board().take_ssh_traffic(instance));
-        let mut active: Vec<_> =
-            activity.signals.iter().filter(|signal| signal.is_active).map(|signal| signal.source).collect();
-        if self.fleet.board().take_app_traffic(instance) {
-            active.push(atelier_domain::compute::idle::Source::App);
-        }
-        if self.fleet.board().take_typing(instance) {
-            active.push(atelier_domain::compute::idle::Source::Editor);
-        }
+        self.fleet.board().add_own_signals(&mut activity);
+        let active = activity.signals.iter().filter(|signal| signal.is_active).map(|signal| signal.source).collect();
         let stretch = self.fleet.stretch(Span::millis(activity.stretch_ms));
         let _ = engine.report_all(&[Report::Activity { instance, active, stretch }]).await;
         self.fleet.board().active(node, activity);

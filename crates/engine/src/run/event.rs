@@ -24,7 +24,7 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
             _ => id.to_string(),
         }
     };
-    Some(match &command.order {
+    let event = match &command.order {
         Order::Submit(_) | Order::SubmitArray { .. } => return None,
         Order::PutSize(size) => Event::SizePut { size: size.name.to_string() },
         Order::RemoveSize(size) => Event::SizeRemoved { size: size.to_string() },
@@ -136,7 +136,9 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
         Order::Pause { .. } => Event::EnginePaused,
         Order::Resume => Event::EngineResumed,
         Order::RemoveUnknown { site, name } => Event::UnknownRemoved { site: site.to_string(), name: shortened(name) },
-    })
+    };
+    debug_assert_eq!(Some(event.key()), command.order.event(), "the table of verbs says another event");
+    Some(event)
 }
 
 /// The person whom an order is about.

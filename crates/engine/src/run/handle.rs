@@ -374,5 +374,5 @@ fn digest(json: &str, payload: Option<&Payload>) -> String {
             hash.update(payload.keep_in.as_bytes());
         }
     }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    atelier_domain::text::hex(&hash.finalize()[..16])
 }

@@ -32,7 +32,7 @@ pub enum Admission {
 
 /// What is kept of a secret. They are long and random, so a plain hash is enough.
 fn hashed(secret: &str) -> String {
-    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    atelier_domain::text::hex(&Sha256::digest(secret.as_bytes()))
 }
 
 impl Store {

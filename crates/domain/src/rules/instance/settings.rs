@@ -5,7 +5,7 @@ use crate::compute::idle::{IdlePolicy, IdleRules, MAX_EXTENSION};
 use crate::compute::instance::{InstancePhase, Wish};
 use crate::compute::script::Scripts;
 use crate::compute::tags::Tags;
-use crate::compute::verb::InstanceVerb;
+use crate::compute::verb::{InstanceVerb, Legality, Verb};
 use crate::reason::Reason;
 use crate::text::Problem;
 use crate::time::Span;
@@ -73,8 +73,7 @@ impl World {
         by: Span,
     ) -> Result<Answer, Reason> {
         let instance = self.own_instance(&command.workspace, id)?;
-        if !matches!(instance.phase, InstancePhase::Running | InstancePhase::Unknown) {
-            let help = "Only what runs can be kept running. Start it first.";
+        if let Legality::No(help) = Verb::ExtendInstance.in_instance(self.instance_state(instance)) {
             return Err(self.not_now(instance, "keeping it running", help));
         }
         if by == Span::ZERO || by > MAX_EXTENSION {

@@ -96,7 +96,7 @@ fn hash(program: &File) -> io::Result<String> {
         program.read_exact_at(&mut piece, offset)?;
         hash.update(&piece);
     }
-    Ok(hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    Ok(atelier_domain::text::hex(&hash.finalize()[..16]))
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ impl Trace {
         rows.tables().into_iter().flat_map(Many::cells).for_each(|cell| add(&mut hash, cell));
         add(&mut hash, &Cell::Text(json(&outcome.effects)));
         add(&mut hash, &Cell::Text(json(&outcome.replies)));
-        let hash = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let hash = atelier_domain::text::hex(&hash.finalize()[..16]);
 
         let Rows {
             deletes,

@@ -1,9 +1,14 @@
-//! One table: which verb is legal in which state. The server judges by it, pages show it, the golden file prints it.
+//! What can be done: [`table`] has one row for each verb, and the rest says in which state it is legal. The server judges by it,
+//! pages show it, golden files print it.
+
+pub mod table;
 
 use serde::{Deserialize, Serialize};
 
 use super::instance::InstanceState;
 use super::job::JobState;
+use crate::access::Whose;
+pub use table::{Ask, Endpoint, Noun, Verb};
 
 /// What a verb does in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,21 +76,26 @@ impl InstanceVerb {
         Self::Submit,
     ];
 
+    /// Its row in the table.
+    pub const fn verb(self) -> Verb {
+        match self {
+            Self::Create => Verb::CreateInstance,
+            Self::Start => Verb::StartInstance,
+            Self::Stop => Verb::StopInstance,
+            Self::Restart => Verb::RestartInstance,
+            Self::Rebuild => Verb::RebuildInstance,
+            Self::Resize => Verb::ResizeInstance,
+            Self::Transfer => Verb::TransferInstance,
+            Self::Delete => Verb::DeleteInstance,
+            Self::Configure => Verb::ConfigureInstance,
+            Self::Open => Verb::OpenInstance,
+            Self::Submit => Verb::SubmitToInstance,
+        }
+    }
+
     /// The name in the API.
     pub const fn key(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Start => "start",
-            Self::Stop => "stop",
-            Self::Restart => "restart",
-            Self::Rebuild => "rebuild",
-            Self::Resize => "resize",
-            Self::Transfer => "transfer",
-            Self::Delete => "delete",
-            Self::Configure => "configure",
-            Self::Open => "open",
-            Self::Submit => "submit",
-        }
+        self.verb().key()
     }
 
     /// What it does in that state.
@@ -195,6 +205,24 @@ impl InstanceVerb {
 }
 
 impl InstanceVerb {
+    /// Why it can't be used in that state; none if it can.
+    pub const fn why_not(self, state: InstanceState) -> Option<&'static str> {
+        match self.in_state(state) {
+            Legality::Yes | Legality::Later => None,
+            Legality::No(help) => Some(help),
+            Legality::Already => Some(match (self, state) {
+                (Self::Start, InstanceState::Running | InstanceState::JobRunning) => "It's already running.",
+                (Self::Start, _) => "It's already starting.",
+                (Self::Stop, InstanceState::Stopped) => "It's already stopped.",
+                (Self::Stop, InstanceState::Stopping) => "It's already stopping.",
+                (Self::Stop, _) => "It isn't running.",
+                (Self::Restart, _) => "It's already restarting.",
+                (Self::Delete, _) => "It's already being deleted.",
+                _ => "Nothing to change.",
+            }),
+        }
+    }
+
     /// What is done, as the start of a sentence: `Start`, `Rebuild`.
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -213,32 +241,18 @@ impl InstanceVerb {
     }
 }
 
-/// The states of a cluster that people see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClusterState {
-    /// As many nodes as it goes for.
-    Steady,
-    /// Nodes are coming or going.
-    Resizing,
-    /// It starts nothing.
-    Paused,
-    /// It is going.
-    Deleting,
-}
-
-impl ClusterState {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Steady, Self::Resizing, Self::Paused, Self::Deleting];
-
-    /// The name in the store and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Steady => "steady",
-            Self::Resizing => "resizing",
-            Self::Paused => "paused",
-            Self::Deleting => "deleting",
-        }
+crate::keyed_enum! {
+    /// The states of a cluster that people see.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum ClusterState {
+        /// As many nodes as it goes for.
+        Steady = "steady";
+        /// Nodes are coming or going.
+        Resizing = "resizing";
+        /// It starts nothing.
+        Paused = "paused";
+        /// It is going.
+        Deleting = "deleting";
     }
 }
 
@@ -262,15 +276,20 @@ impl ClusterVerb {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Scale, Self::Pause, Self::Resume, Self::Submit, Self::Delete];
 
+    /// Its row in the table.
+    pub const fn verb(self) -> Verb {
+        match self {
+            Self::Scale => Verb::ScaleCluster,
+            Self::Pause => Verb::PauseCluster,
+            Self::Resume => Verb::ResumeCluster,
+            Self::Submit => Verb::SubmitToCluster,
+            Self::Delete => Verb::DeleteCluster,
+        }
+    }
+
     /// The name in the API.
     pub const fn key(self) -> &'static str {
-        match self {
-            Self::Scale => "scale",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Submit => "submit",
-            Self::Delete => "delete",
-        }
+        self.verb().key()
     }
 
     /// What it does in that state.
@@ -314,16 +333,21 @@ impl JobVerb {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::Cancel, Self::Prioritise, Self::Hold, Self::Release, Self::Move, Self::Evict];
 
+    /// Its row in the table.
+    pub const fn verb(self) -> Verb {
+        match self {
+            Self::Cancel => Verb::CancelJob,
+            Self::Prioritise => Verb::PrioritiseJob,
+            Self::Hold => Verb::HoldJob,
+            Self::Release => Verb::ReleaseJob,
+            Self::Move => Verb::MoveJob,
+            Self::Evict => Verb::EvictJob,
+        }
+    }
+
     /// The name in the API.
     pub const fn key(self) -> &'static str {
-        match self {
-            Self::Cancel => "cancel",
-            Self::Prioritise => "prioritise",
-            Self::Hold => "hold",
-            Self::Release => "release",
-            Self::Move => "move",
-            Self::Evict => "evict",
-        }
+        self.verb().key()
     }
 
     /// What it does in that state.
@@ -359,6 +383,55 @@ impl JobVerb {
                 S::Completed | S::Failed | S::Canceled => No("It is over."),
                 _ => No("It has left the queue."),
             },
+        }
+    }
+}
+
+impl ClusterVerb {
+    /// Why it can't be used in that state; none if it can.
+    pub const fn why_not(self, state: ClusterState) -> Option<&'static str> {
+        match self.in_state(state) {
+            Legality::Yes | Legality::Later => None,
+            Legality::No(help) => Some(help),
+            Legality::Already => Some(match self {
+                Self::Delete => "It's already being deleted.",
+                Self::Pause => "It's already paused.",
+                _ => "It isn't paused.",
+            }),
+        }
+    }
+
+    /// Whose thing it touches: jobs are one's own, clusters are everybody's.
+    pub const fn whose(self) -> Whose {
+        match self {
+            Self::Submit => Whose::Own,
+            _ => Whose::Others,
+        }
+    }
+}
+
+impl JobVerb {
+    /// Why it can't be used on a job in that state, held or not; none if it can.
+    pub const fn why_not(self, state: JobState, is_held: bool) -> Option<&'static str> {
+        match (self, self.in_state(state)) {
+            (_, Legality::No(help)) => Some(help),
+            (Self::Cancel, Legality::Already) => Some("It's already canceled, or being canceled."),
+            (Self::Evict, Legality::Already) => Some("Its node doesn't respond, so it's evicted already."),
+            (_, Legality::Already) => Some("It isn't held."),
+            (Self::Hold, _) if is_held => Some("It's already held."),
+            (Self::Release, _) if !is_held => Some("It isn't held."),
+            _ => None,
+        }
+    }
+
+    /// Why nothing is done to an array to none of whose jobs it can be done.
+    pub const fn none_fits(self) -> &'static str {
+        match self {
+            Self::Cancel => "All jobs of this array have ended.",
+            Self::Hold => "No queued job of this array is left to hold.",
+            Self::Release => "No job of this array is held.",
+            Self::Evict => "No job of this array is running.",
+            Self::Prioritise | Self::Move => "No job of this array is queued.",
         }
     }
 }
