@@ -3,9 +3,9 @@
 
 mod arrows;
 mod crates;
+mod documented;
 #[cfg(test)]
 mod modules;
-#[cfg(test)]
 mod source;
 mod table;
 
@@ -49,7 +49,8 @@ fn sources(workspace: &Workspace) -> Result<()> {
         let page = root.join(arrows::PAGE);
         let page = fs::read_to_string(&page).map_err(Failure::file("reading", &page))?;
         arrows::compare_with_page(&page).map_err(Failure::new)
-    })
+    })?;
+    step("Checking the doc comments of what crosses crates", || none(documented::check(root)?))
 }
 
 /// So many are told at once.
