@@ -8,6 +8,7 @@ mod documented;
 mod modules;
 mod source;
 mod table;
+mod widths;
 
 use std::fs;
 
@@ -50,7 +51,8 @@ fn sources(workspace: &Workspace) -> Result<()> {
         let page = fs::read_to_string(&page).map_err(Failure::file("reading", &page))?;
         arrows::compare_with_page(&page).map_err(Failure::new)
     })?;
-    step("Checking the doc comments of what crosses crates", || none(documented::check(root)?))
+    step("Checking the doc comments of what crosses crates", || none(documented::check(root)?))?;
+    step("Checking the width of lines", || none(widths::check(root)?))
 }
 
 /// So many are told at once.
