@@ -1,5 +1,5 @@
-//! Formatting, the house rules that can be read from the sources, and clippy for both halves: the server's with its
-//! tests, the browser's as wasm.
+//! Formatting, the house rules that can be read from the sources, and clippy for both halves: the server's
+//! with its tests, the browser's as wasm.
 
 mod arrows;
 mod crates;

@@ -35,7 +35,8 @@ pub enum Kind {
 /// Tests that are no part of the others, since they download much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum Suite {
-    /// VS Code, installed through the operator's button and used in Chromium; downloads and compiles code-server
+    /// VS Code, installed through the operator's button and used in Chromium; downloads and compiles
+    /// code-server
     Vscode,
 }
 
@@ -136,7 +137,8 @@ fn browser(workspace: &Workspace, tools: &setup::BrowserTools, filter: &[OsStrin
     })
 }
 
-/// Builds the Python environment of instances once, for this run and all later ones. Returns the folder with it in it.
+/// Builds the Python environment of instances once, for this run and all later ones. Returns the folder with
+/// it in it.
 fn environment(workspace: &Workspace, binary: &Path) -> Result<PathBuf> {
     let folder = workspace.target().join("environments");
     step("The Python environment of instances", || {

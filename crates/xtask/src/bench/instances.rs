@@ -1,7 +1,9 @@
-//! `cargo xtask bench instances`: workstations as people use them, beside what they would have without Atelier.
+//! `cargo xtask bench instances`: workstations as people use them, beside what they would have without
+//! Atelier.
 //!
-//! One real instance of this machine, at its real addresses: each request goes from a browser's connection through the server and
-//! the agent to the application's socket and back. Who is compared with is measured in the same run, in turn.
+//! One real instance of this machine, at its real addresses: each request goes from a browser's connection
+//! through the server and the agent to the application's socket and back. Who is compared with is measured in
+//! the same run, in turn.
 
 mod desk;
 mod door;

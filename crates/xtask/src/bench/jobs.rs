@@ -1,6 +1,8 @@
-//! `cargo xtask bench jobs`: real jobs on a real node of this machine, over the API, as people and scripts use it.
+//! `cargo xtask bench jobs`: real jobs on a real node of this machine, over the API, as people and scripts
+//! use it.
 //!
-//! The job is `/bin/true`: what is measured is everything around it. Every job is durable and has a record of its own.
+//! The job is `/bin/true`: what is measured is everything around it. Every job is durable and has a record of
+//! its own.
 
 use std::{path::Path, thread, time::Duration};
 

@@ -1,9 +1,11 @@
-//! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
-//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node, `files` the
-//! workplace: its files, its environments (also alone, as `environments`) and the way in by SSH (also alone, as `ssh`).
+//! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under
+//! load, `engine` the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances`
+//! what runs on a node, `files` the workplace: its files, its environments (also alone, as `environments`)
+//! and the way in by SSH (also alone, as `ssh`).
 //!
-//! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
-//! a load from threads of this process, so that both share the processors. Counts and times are bounded.
+//! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops
+//! at the end, and a load from threads of this process, so that both share the processors. Counts and times
+//! are bounded.
 
 mod engine;
 mod environments;
@@ -65,7 +67,8 @@ pub enum Bench {
     Engine(EngineOptions),
     /// Named environments: what a ready one adds to the start of a job
     Environments(ServerOptions),
-    /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
+    /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator,
+    /// forecasts
     Scheduling(SchedulingOptions),
 }
 
@@ -75,8 +78,8 @@ struct Programs {
     /// Measure this binary in place of a fresh build
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
-    /// Also measure the release binary of another tree, in turn with this one, and print both and their ratio.
-    /// Keep it outside of this clone, where no build replaces it
+    /// Also measure the release binary of another tree, in turn with this one, and print both and their
+    /// ratio. Keep it outside of this clone, where no build replaces it
     #[arg(long, value_name = "FILE")]
     before: Option<PathBuf>,
 }

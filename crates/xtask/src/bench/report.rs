@@ -74,7 +74,8 @@ impl Report {
         self.notes.extend(new);
     }
 
-    /// The name of each figure; one that begins with "…" is about the figure above it and is told apart by that one's name.
+    /// The name of each figure; one that begins with "…" is about the figure above it and is told apart by
+    /// that one's name.
     fn full_names(&self) -> Vec<(&str, &str)> {
         let mut above = "";
         let mut names = Vec::with_capacity(self.figures.len());

@@ -1,7 +1,8 @@
 //! Two programs measured in one run, part by part, so that a machine that gets slower or busier hits both.
 //!
-//! Each is measured on a thread of its own, and only one of the threads has its turn. After each part the one that is
-//! ahead waits for the other, which goes on with its next part once it has caught up: this, before, before, this, …
+//! Each is measured on a thread of its own, and only one of the threads has its turn. After each part the one
+//! that is ahead waits for the other, which goes on with its next part once it has caught up: this, before,
+//! before, this, …
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},

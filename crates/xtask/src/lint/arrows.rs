@@ -64,7 +64,8 @@ impl Allowed {
         Self { known, arrows, wanted: expand(wanted, groups), list }
     }
 
-    /// One sentence for each arrow that isn't allowed, each listed one that isn't used, and each unknown name.
+    /// One sentence for each arrow that isn't allowed, each listed one that isn't used, and each unknown
+    /// name.
     pub fn judge(&self, names: &[String], found: &Found) -> Vec<String> {
         let unknown = names.iter().filter(|name| !self.known.contains(*name));
         let unknown = unknown.map(|name| format!("{name} is in no row of {} in {TABLE}: add one", self.list));

@@ -16,7 +16,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// All `*.rs` files in a folder and below, in the order of their names. A folder that isn't there has none.
+    /// All `*.rs` files in a folder and below, in the order of their names. A folder that isn't there has
+    /// none.
     pub fn all(root: &Path, folder: &str) -> Result<Vec<Self>> {
         let paths = files(&root.join(folder), "rs")?;
         paths.iter().map(|path| Self::read(root, path)).collect()
@@ -116,7 +117,8 @@ fn end_of_text(chars: &[char], from: usize) -> usize {
     chars.len()
 }
 
-/// `r"…"`, `r#"…"#`, `b"…"`, `br#"…"#`, `c"…"`; anything else is a word, and `b'x'` is left to its quotation mark.
+/// `r"…"`, `r#"…"#`, `b"…"`, `br#"…"#`, `c"…"`; anything else is a word, and `b'x'` is left to its quotation
+/// mark.
 fn end_of_prefixed(chars: &[char], from: usize) -> usize {
     let letters = find(chars, from, |rest| !matches!(rest[0], 'r' | 'b' | 'c')) - from;
     let is_raw = chars[from..from + letters].contains(&'r');

@@ -1,4 +1,5 @@
-//! Who may know whom. This is the table to edit; `docs/ARCHITECTURE.md` shows it, and the lint says so if it doesn't.
+//! Who may know whom. This is the table to edit; `docs/ARCHITECTURE.md` shows it, and the lint says so if it
+//! doesn't.
 
 /// Somebody, and all that they may depend on.
 pub type Row = (&'static str, &'static [&'static str]);

@@ -47,7 +47,8 @@ pub fn measure(desk: &Desk, base: &Path, folder: &Path, turn: &Turn<'_>, report:
     desk.stop()?;
     let (mut ours, mut before, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     step(&format!("Starting the instance and a bare JupyterLab, {ROUNDS} times each"), || {
-        // Once without counting, so that nobody's files are read from the disk in one and from memory in the other.
+        // Once without counting, so that nobody's files are read from the disk in one and from memory in the
+        // other.
         start_bare(base, folder)?;
         for _ in 0..ROUNDS {
             ours.push(start_ours(desk, &door)?);
