@@ -4,7 +4,6 @@
 mod arrows;
 mod crates;
 mod documented;
-#[cfg(test)]
 mod modules;
 mod source;
 mod table;
@@ -52,7 +51,8 @@ fn sources(workspace: &Workspace) -> Result<()> {
         arrows::compare_with_page(&page).map_err(Failure::new)
     })?;
     step("Checking the doc comments of what crosses crates", || none(documented::check(root)?))?;
-    step("Checking the width of lines", || none(widths::check(root)?))
+    step("Checking the width of lines", || none(widths::check(root)?))?;
+    step("Checking the arrows between modules of src", || none(modules::check(root)?))
 }
 
 /// So many are told at once.

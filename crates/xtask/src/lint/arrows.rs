@@ -49,7 +49,6 @@ impl Allowed {
         Self::new("CRATES", CRATES, &[], CRATES)
     }
 
-    #[cfg(test)]
     pub fn modules() -> Self {
         let mut allowed = Self::new("MODULES", MODULES, GROUPS, &[]);
         let between = Self::new("BETWEEN_NOUNS", BETWEEN_NOUNS, &[], BETWEEN_NOUNS);
