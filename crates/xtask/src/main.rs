@@ -1,7 +1,7 @@
 //! The project's own tasks: `cargo xtask run`, `test`, `build`, `bench`, `lint`, `setup`.
 //!
-//! Each task does its own set-up, skips what is done already, and says what it is doing and how long it took. What it
-//! can't install it names, with the command that does, and stops.
+//! Each task does its own set-up, skips what is done already, and says what it is doing and how long it took.
+//! What it can't install it names, with the command that does, and stops.
 
 mod bench;
 mod failure;

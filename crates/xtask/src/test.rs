@@ -35,7 +35,8 @@ pub enum Kind {
 /// Tests that are no part of the others, since they download much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum Suite {
-    /// VS Code, installed through the operator's button and used in Chromium; downloads and compiles code-server
+    /// VS Code, installed through the operator's button and used in Chromium; downloads and compiles
+    /// code-server
     Vscode,
 }
 
@@ -90,8 +91,9 @@ fn native(workspace: &Workspace, selections: &[&[&str]], filter: &[OsString]) ->
     let has_nextest = has_nextest(workspace);
     for packages in selections {
         if !has_nextest {
+            // This runs the examples in the documentation, too.
             step("Native tests", || {
-                process::run(cargo().args(["test", "--no-fail-fast"]).args(*packages).args(filter))
+                process::run(cargo().args(["test", "--no-fail-fast"]).args(*packages).args(for_cargo_test(filter)))
             })?;
             continue;
         }
@@ -105,6 +107,18 @@ fn native(workspace: &Workspace, selections: &[&[&str]], filter: &[OsString]) ->
         }
     }
     Ok(())
+}
+
+/// A filter as `cargo test` takes it: several names have to stand after `--`. nextest takes them anywhere.
+fn for_cargo_test(filter: &[OsString]) -> Vec<OsString> {
+    let count = filter.iter().take_while(|word| !word.to_string_lossy().starts_with('-')).count();
+    let (names, options) = filter.split_at(count);
+    let mut arguments = options.to_vec();
+    if !names.is_empty() && !options.iter().any(|word| word == "--") {
+        arguments.push("--".into());
+    }
+    arguments.extend_from_slice(names);
+    arguments
 }
 
 fn browser(workspace: &Workspace, tools: &setup::BrowserTools, filter: &[OsString]) -> Result<()> {
@@ -123,7 +137,8 @@ fn browser(workspace: &Workspace, tools: &setup::BrowserTools, filter: &[OsStrin
     })
 }
 
-/// Builds the Python environment of instances once, for this run and all later ones. Returns the folder with it in it.
+/// Builds the Python environment of instances once, for this run and all later ones. Returns the folder with
+/// it in it.
 fn environment(workspace: &Workspace, binary: &Path) -> Result<PathBuf> {
     let folder = workspace.target().join("environments");
     step("The Python environment of instances", || {
@@ -143,4 +158,22 @@ fn has_nextest(workspace: &Workspace) -> bool {
 
 fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_names_reach_the_tests_without_nextest() {
+        let for_cargo_test = |words: &str| {
+            let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
+            for_cargo_test(&words).join(" ".as_ref()).into_string().expect("it is text")
+        };
+        assert_eq!(for_cargo_test(""), "");
+        assert_eq!(for_cargo_test("sign_in budgets"), "-- sign_in budgets");
+        assert_eq!(for_cargo_test("sign_in --test http"), "--test http -- sign_in");
+        assert_eq!(for_cargo_test("sign_in -- --nocapture"), "-- --nocapture sign_in");
+        assert_eq!(for_cargo_test("--test http"), "--test http");
+    }
 }

@@ -15,8 +15,9 @@ use crate::{
 
 /// Selects the product's crates, for build, tests and clippy alike.
 ///
-/// Cargo picks the features of every dependency for all selected packages together. One selection for everything means
-/// that no dependency is compiled twice; xtask stays out of it, because it is built on its own before it can run.
+/// Cargo picks the features of every dependency for all selected packages together. One selection for
+/// everything means that no dependency is compiled twice; xtask stays out of it, because it is built on its
+/// own before it can run.
 pub const PRODUCT: [&str; 3] = ["--workspace", "--exclude=xtask", "--features=atelier/ssr"];
 
 /// The repository's directory and cargo's target directory.
@@ -49,7 +50,8 @@ impl Workspace {
         &self.target
     }
 
-    /// Where the site is built. The server embeds exactly this directory, so it does not follow the target directory.
+    /// Where the site is built. The server embeds exactly this directory, so it does not follow the target
+    /// directory.
     pub fn site(&self) -> PathBuf {
         self.root.join("target/site")
     }

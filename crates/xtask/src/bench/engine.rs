@@ -1,6 +1,8 @@
-//! `cargo xtask bench engine`: how fast the core decides, the loop makes it durable, and a killed engine comes back.
+//! `cargo xtask bench engine`: how fast the core decides, the loop makes it durable, and a killed engine
+//! comes back.
 //!
-//! The measuring itself is in examples beside the code that it measures; each prints a line of JSON for each figure.
+//! The measuring itself is in examples beside the code that it measures; each prints a line of JSON for each
+//! figure.
 
 use std::env;
 

@@ -1,5 +1,5 @@
-//! `cargo xtask bench files`: the files of the workspace beside what the disk and a plain server of files do in the same run, in
-//! turn, on the same disk.
+//! `cargo xtask bench files`: the files of the workspace beside what the disk and a plain server of files do
+//! in the same run, in turn, on the same disk.
 
 mod list;
 mod transfer;

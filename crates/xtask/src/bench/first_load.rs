@@ -58,7 +58,8 @@ pub fn load(server: &Running, path: &str, cookie: &str) -> Result<FirstLoad> {
             load.assets += answer.body.len();
         }
         loaded.insert(file);
-        // The page names its scripts and its wasm; the style sheet alone leads further, to fonts, and those are left out.
+        // The page names its scripts and its wasm; the style sheet alone leads further, to fonts, and those
+        // are left out.
     }
     if !loaded.iter().any(|file| extension(file) == Some("wasm")) {
         return Err(Failure::new(format!("{path} names no wasm; is this page still made of islands?")));

@@ -1,7 +1,9 @@
-//! `cargo xtask bench instances`: workstations as people use them, beside what they would have without Atelier.
+//! `cargo xtask bench instances`: workstations as people use them, beside what they would have without
+//! Atelier.
 //!
-//! One real instance of this machine, at its real addresses: each request goes from a browser's connection through the server and
-//! the agent to the application's socket and back. Who is compared with is measured in the same run, in turn.
+//! One real instance of this machine, at its real addresses: each request goes from a browser's connection
+//! through the server and the agent to the application's socket and back. Who is compared with is measured in
+//! the same run, in turn.
 
 mod desk;
 mod door;
@@ -23,7 +25,7 @@ use std::{
 use clap::ValueEnum;
 
 use self::desk::Desk;
-use super::{report::Report, studio::Studio};
+use super::{Program, report::Report, studio::Studio};
 use crate::{failure::Result, process, progress::step, workspace::Workspace};
 
 /// What can be measured alone.
@@ -58,18 +60,12 @@ impl Plan<'_> {
     }
 }
 
-pub fn measure(
-    workspace: &Workspace,
-    binary: &Path,
-    folder: &Path,
-    plan: &Plan<'_>,
-    report: &mut Report,
-) -> Result<()> {
+pub fn measure(workspace: &Workspace, program: &Program<'_>, plan: &Plan<'_>, report: &mut Report) -> Result<()> {
     let environments = workspace.target().join("environments");
-    let base = step("The Python environment of instances", || environment(binary, &environments))?;
-    desk::configure(folder, &environments)?;
-    let studio = Studio::new(binary.to_owned(), folder)?;
-    let measured = all(&studio, folder, &base, plan, report);
+    let base = step("The Python environment of instances", || environment(program.binary, &environments))?;
+    desk::configure(program.folder, &environments)?;
+    let studio = program.studio()?;
+    let measured = all(&studio, program, &base, plan, report);
     if measured.is_err() {
         // Nodes outlive their server. Why it failed says more than whether they could be stopped.
         let _ = studio.stop_nodes();
@@ -77,25 +73,31 @@ pub fn measure(
     measured
 }
 
-fn all(studio: &Studio, folder: &Path, base: &Path, plan: &Plan<'_>, report: &mut Report) -> Result<()> {
+fn all(studio: &Studio, program: &Program<'_>, base: &Path, plan: &Plan<'_>, report: &mut Report) -> Result<()> {
+    let (folder, turn) = (program.folder, program.turn);
     let desk = step("Making an instance", || Desk::create(studio, folder))?;
+    turn.pass()?;
     if plan.has(Part::Lab) {
-        lab::measure(&desk, base, folder, report)?;
+        lab::measure(&desk, base, folder, turn, report)?;
+        turn.pass()?;
     }
     if plan.has(Part::Terminal) {
         step("Opening terminals and typing", || terminal::measure(&desk, report))?;
+        turn.pass()?;
     }
     // What was kept from earlier work would hide what sockets need: server and agent begin anew.
     let desk = step("Starting the server and the instance again", || desk.anew(studio))?;
     if plan.has(Part::Sockets) {
         sockets::measure(&desk, folder, report)?;
+        turn.pass()?;
     }
     if plan.has(Part::Proxy) {
         proxy::measure(&desk, folder, plan, report)?;
+        turn.pass()?;
     }
     if plan.has(Part::Page) {
         desk.stop()?;
-        page::measure(&desk, plan.lasting, report)?;
+        page::measure(&desk, plan.lasting, turn, report)?;
     }
     desk.close()
 }

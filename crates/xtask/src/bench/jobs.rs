@@ -1,6 +1,8 @@
-//! `cargo xtask bench jobs`: real jobs on a real node of this machine, over the API, as people and scripts use it.
+//! `cargo xtask bench jobs`: real jobs on a real node of this machine, over the API, as people and scripts
+//! use it.
 //!
-//! The job is `/bin/true`: what is measured is everything around it. Every job is durable and has a record of its own.
+//! The job is `/bin/true`: what is measured is everything around it. Every job is durable and has a record of
+//! its own.
 
 use std::{path::Path, thread, time::Duration};
 
@@ -8,7 +10,7 @@ use atelier_testing::http::{self, Connection};
 use serde_json::{Value, json};
 
 use super::{
-    engine,
+    Program, engine,
     load::{milliseconds, now, pause, percentile},
     log_lines, peers,
     report::{
@@ -80,13 +82,18 @@ impl Api {
     }
 }
 
-pub fn measure(
-    workspace: &Workspace,
-    studio: &Studio,
-    folder: &Path,
-    has_peers: bool,
-    report: &mut Report,
-) -> Result<()> {
+pub fn measure(program: &Program<'_>, report: &mut Report) -> Result<peers::Ours> {
+    let studio = program.studio()?;
+    let measured = all(&studio, program, report);
+    if measured.is_err() {
+        // Nodes outlive their server. Why it failed says more than whether they could be stopped.
+        let _ = studio.stop_nodes();
+    }
+    measured
+}
+
+fn all(studio: &Studio, program: &Program<'_>, report: &mut Report) -> Result<peers::Ours> {
+    let (folder, turn) = (program.folder, program.turn);
     let (server, _) = studio.start()?;
     let token = studio.token()?;
     let mut api = Api::open(server.port(), &token)?;
@@ -112,16 +119,19 @@ pub fn measure(
     })?;
     report.add("array of /bin/true on two slots", AtLeast(1_500.0), array, "/s");
     spent.report(&server, folder, ARRAY, report)?;
+    turn.pass()?;
     let singles = step(&format!("Submitting {SINGLES} jobs one by one over {SUBMITTERS} connections"), || {
         run_singles(server.port(), &token, &mut api, &job(json!({})))
     })?;
     report.add("single submissions of /bin/true over HTTP", AtLeast(900.0), singles, "/s");
+    turn.pass()?;
     let spent = Spent::so_far(&server, folder)?;
     let fresh = step(&format!("Running {SANDBOXED} jobs in sandboxes of their own"), || {
         run_array(&mut api, &job(json!({"array": SANDBOXED, "own_sandbox": true})), SANDBOXED)
     })?;
     report.add("array of /bin/true, each in a fresh sandbox", AtLeast(200.0), fresh, "/s");
     spent.report(&server, folder, SANDBOXED, report)?;
+    turn.pass()?;
 
     let mut took = step("Running jobs one at a time", || {
         let mut took = Vec::with_capacity(ONE_BY_ONE);
@@ -137,14 +147,17 @@ pub fn measure(
     let one = milliseconds(percentile(&took, 0.5));
     report.add("one at a time, submitted over HTTP to finished: median", AtMost(5.0), one, "ms");
     report.add("one at a time: p99", Context, milliseconds(percentile(&took, 0.99)), "ms");
+    turn.pass()?;
 
     let mut cold = step("Going from zero nodes to a running job", || cold_starts(&mut api))?;
     cold.sort_unstable();
     report.add("zero nodes to a running job: median", AtMost(300.0), milliseconds(percentile(&cold, 0.5)), "ms");
     report.add("zero nodes to a running job: worst", AtMost(300.0), milliseconds(percentile(&cold, 1.0)), "ms");
+    turn.pass()?;
 
     let rate = step(&format!("Printing {LOG_MEGABYTES} MB"), || print_much(&mut api, &server, &token))?;
     report.add("log of one job, kept whole", AtLeast(50.0), rate, "MB/s");
+    turn.pass()?;
 
     let late = step("Following a log", || {
         let script = json!({"script": log_lines::SCRIPT, "cluster": "two-slots", "cores": 1, "memory_mib": 256});
@@ -158,6 +171,11 @@ pub fn measure(
     report.add("the agent's resident memory after all that", Context, agent_memory(folder)?, "MB");
     server.stop()?;
     studio.stop_nodes()?;
+    Ok(peers::Ours { array, singles, one_ms: one })
+}
+
+/// Agents that only exist in this tree's sources, not in its program.
+pub fn measure_agents(workspace: &Workspace, report: &mut Report) -> Result<()> {
     let agents = step("Leaving a thousand simulated agents alone", || {
         engine::example(workspace, "atelier-engine", "bench_agents", &["1000", "20"])
     })?;
@@ -165,10 +183,6 @@ pub fn measure(
         let name = format!("{} idle agents: ", figures.number("agents"));
         report.add(format!("{name}the server's resident memory"), AtMost(100.0), figures.number("resident_mb"), "MB");
         report.add(format!("{name}of a core"), AtMost(5.0), figures.number("percent_of_a_core"), "%");
-    }
-    let ours = peers::Ours { array, singles, one_ms: one };
-    if has_peers {
-        peers::compare(folder, &ours, report)?;
     }
     Ok(())
 }

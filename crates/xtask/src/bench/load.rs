@@ -59,7 +59,8 @@ pub fn as_fast_as_possible(port: u16, connections: usize, lasting: Duration, req
 
 /// Sends each request at its turn, `per_second` of them, over whichever of the connections is free.
 ///
-/// Times count from when a request was due, so that one which had to wait for a free connection counts its waiting too.
+/// Times count from when a request was due, so that one which had to wait for a free connection counts its
+/// waiting too.
 pub fn at_a_pace(port: u16, connections: usize, per_second: f64, requests: Vec<Vec<u8>>) -> Result<Outcome> {
     let queue: Mutex<VecDeque<(usize, Vec<u8>)>> = Mutex::new(requests.into_iter().enumerate().collect());
     let start = now();

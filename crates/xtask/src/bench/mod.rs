@@ -1,9 +1,11 @@
-//! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under load, `engine`
-//! the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances` what runs on a node, `files` the
-//! workplace: its files, its environments (also alone, as `environments`) and the way in by SSH (also alone, as `ssh`).
+//! `cargo xtask bench`: the figures that are promised, measured. `web` is the portal's release binary under
+//! load, `engine` the core and the durable loop, `scheduling` turns and large arrays, `jobs` and `instances`
+//! what runs on a node, `files` the workplace: its files, its environments (also alone, as `environments`)
+//! and the way in by SSH (also alone, as `ssh`).
 //!
-//! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops at the end, and
-//! a load from threads of this process, so that both share the processors. Counts and times are bounded.
+//! Everything stays on this machine: a server on a free port of 127.0.0.1 with data of its own, which stops
+//! at the end, and a load from threads of this process, so that both share the processors. Counts and times
+//! are bounded.
 
 mod engine;
 mod environments;
@@ -21,6 +23,7 @@ mod scheduling;
 mod spent;
 mod ssh;
 mod studio;
+mod turns;
 
 use std::{
     fs,
@@ -38,6 +41,7 @@ use report::{
     Wanted::{AtLeast, AtMost, Below, Context},
 };
 use studio::{Account, Studio};
+use turns::Turn;
 
 use crate::{
     failure::{Failure, Result},
@@ -63,8 +67,76 @@ pub enum Bench {
     Engine(EngineOptions),
     /// Named environments: what a ready one adds to the start of a job
     Environments(ServerOptions),
-    /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator, forecasts
+    /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator,
+    /// forecasts
     Scheduling(SchedulingOptions),
+}
+
+/// Which programs are measured.
+#[derive(Debug, Args)]
+struct Programs {
+    /// Measure this binary in place of a fresh build
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Also measure the release binary of another tree, in turn with this one, and print both and their
+    /// ratio. Keep it outside of this clone, where no build replaces it
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
+}
+
+impl Programs {
+    /// Checks the program before, which takes no time, and only then builds this one.
+    fn find(&self, workspace: &Workspace) -> Result<(PathBuf, Option<PathBuf>)> {
+        let before = self.before.as_deref().map(|file| {
+            let file = file.canonicalize().map_err(Failure::file("finding the program of --before:", file))?;
+            match [workspace.root(), workspace.target()].iter().any(|folder| file.starts_with(folder)) {
+                true => Err(Failure::new(format!(
+                    "--before {} is inside of this clone, where a build replaces it: copy it somewhere else first",
+                    file.display()
+                ))),
+                false => Ok(file),
+            }
+        });
+        let before = before.transpose()?;
+        Ok((chosen(workspace, self.binary.as_deref())?, before))
+    }
+
+    /// Measures this program and, in turn with it, the one before. Gives what `measure` gave for this one.
+    fn measure<T: Send>(
+        &self,
+        workspace: &Workspace,
+        report: &mut Report,
+        measure: impl Fn(&Program<'_>, &mut Report) -> Result<T> + Sync,
+    ) -> Result<T> {
+        let (binary, before) = self.find(workspace)?;
+        let folder = scratch()?;
+        let Some(before) = before else {
+            return measure(&Program { binary: &binary, folder: folder.path(), turn: &Turn::alone() }, report);
+        };
+        let folder_before = scratch()?;
+        let mut report_before = Report::default();
+        let (measured, _) = turns::in_turn(
+            |turn| measure(&Program { binary: &binary, folder: folder.path(), turn }, report),
+            |turn| measure(&Program { binary: &before, folder: folder_before.path(), turn }, &mut report_before),
+        )?;
+        report.compare(&report_before);
+        Ok(measured)
+    }
+}
+
+/// A program that is measured.
+#[derive(Debug)]
+pub struct Program<'a> {
+    binary: &'a Path,
+    /// For its data and whatever else it needs; gone at the end.
+    folder: &'a Path,
+    turn: &'a Turn<'a>,
+}
+
+impl Program<'_> {
+    fn studio(&self) -> Result<Studio> {
+        Studio::new(self.binary.to_owned(), self.folder)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -72,9 +144,8 @@ pub struct JobOptions {
     /// Print JSON in place of the table
     #[arg(long)]
     json: bool,
-    /// Measure this binary in place of a fresh build, to compare two versions
-    #[arg(long, value_name = "FILE")]
-    binary: Option<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
     /// Also measure Ray, installed for this run into a throw-away environment (needs python3 and PyPI)
     #[arg(long)]
     peer: bool,
@@ -88,9 +159,8 @@ pub struct InstanceOptions {
     /// Print JSON in place of the table
     #[arg(long)]
     json: bool,
-    /// Measure this binary in place of a fresh build, to compare two versions
-    #[arg(long, value_name = "FILE")]
-    binary: Option<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
     /// Compare with this nginx in place of the one that is installed
     #[arg(long, value_name = "FILE")]
     nginx: Option<PathBuf>,
@@ -137,9 +207,8 @@ pub struct Options {
     /// Print JSON in place of the table
     #[arg(long)]
     json: bool,
-    /// Measure this binary in place of a fresh build, to compare two versions
-    #[arg(long, value_name = "FILE")]
-    binary: Option<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
     /// Also measure JupyterHub, installed for this run into a throw-away environment (needs python3 and PyPI)
     #[arg(long)]
     peer: bool,
@@ -180,14 +249,11 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
             options.json
         }
         Bench::Jobs(options) => {
-            let binary = match &options.binary {
-                Some(binary) => binary.clone(),
-                None => server::build_with_site(workspace, Profile::Release)?,
-            };
-            let folder =
-                tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
-            let studio = Studio::new(binary, folder.path())?;
-            jobs::measure(workspace, &studio, folder.path(), options.peer, &mut report)?;
+            let ours = options.programs.measure(workspace, &mut report, jobs::measure)?;
+            jobs::measure_agents(workspace, &mut report)?;
+            if options.peer {
+                peers::compare(scratch()?.path(), &ours, &mut report)?;
+            }
             options.json
         }
         Bench::Instances(options) => {
@@ -227,16 +293,10 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
 }
 
 fn bench_web(workspace: &Workspace, options: &Options, report: &mut Report) -> Result<()> {
-    let binary = match &options.binary {
-        Some(binary) => binary.clone(),
-        None => server::build_with_site(workspace, Profile::Release)?,
-    };
-    let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
     let lasting = Duration::from_secs(options.seconds.into());
-    let studio = Studio::new(binary, folder.path())?;
-    let rates = web(&studio, lasting, report)?;
+    let rates = options.programs.measure(workspace, report, |program, report| web(program, lasting, report))?;
     if options.peer {
-        peer::compare(folder.path(), PEOPLE, CONNECTIONS, lasting, &rates, report)?;
+        peer::compare(scratch()?.path(), PEOPLE, CONNECTIONS, lasting, &rates, report)?;
     }
     Ok(())
 }
@@ -259,14 +319,10 @@ fn bench_files(workspace: &Workspace, options: &files::FileOptions, report: &mut
 }
 
 fn bench_instances(workspace: &Workspace, options: &InstanceOptions, report: &mut Report) -> Result<()> {
-    let binary = match &options.binary {
-        Some(binary) => binary.clone(),
-        None => server::build_with_site(workspace, Profile::Release)?,
-    };
-    let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary directory: {error}")))?;
     let lasting = Duration::from_secs(options.seconds.into());
     let plan = instances::Plan { lasting, only: &options.only, nginx: options.nginx.as_deref() };
-    instances::measure(workspace, &binary, folder.path(), &plan, report)
+    let measure = |program: &Program<'_>, report: &mut Report| instances::measure(workspace, program, &plan, report);
+    options.programs.measure(workspace, report, measure)
 }
 
 /// How many pages a second were answered, for the comparison with others.
@@ -276,14 +332,16 @@ pub struct Rates {
     pub people: f64,
 }
 
-fn web(studio: &Studio, lasting: Duration, report: &mut Report) -> Result<Rates> {
+fn web(program: &Program<'_>, lasting: Duration, report: &mut Report) -> Result<Rates> {
+    let (studio, turn) = (&program.studio()?, program.turn);
     let accounts = step(&format!("Making {PEOPLE} people"), || {
         let (server, _) = studio.start()?;
         let accounts = studio.seed(&server, PEOPLE)?;
         server.stop()?;
         Ok(accounts)
     })?;
-    step(&format!("Starting {RESTARTS} times on that database"), || start(studio, report))?;
+    turn.pass()?;
+    step(&format!("Starting {RESTARTS} times on that database"), || start(studio, turn, report))?;
 
     let (server, _) = studio.start()?;
     step("Leaving the server alone", || {
@@ -293,6 +351,7 @@ fn web(studio: &Studio, lasting: Duration, report: &mut Report) -> Result<Rates>
     })?;
     let cookie = studio.sign_in(&server)?;
     step("Loading the first page", || first_load(&server, &cookie, report))?;
+    turn.pass()?;
 
     let mut rate = |what: &str, path: &str, cookie: &str, rate, p99| {
         step(&format!("Loading {what} over {CONNECTIONS} connections"), || {
@@ -307,6 +366,7 @@ fn web(studio: &Studio, lasting: Duration, report: &mut Report) -> Result<Rates>
             report.add(format!("{what}: the server's processor time"), Context, used / outcome.count() as f64, "ms");
             Ok(outcome.per_second())
         })
+        .and_then(|rate| turn.pass().map(|()| rate))
     };
     let rates = Rates {
         people: rate("People, 50 rows of 1,000", PEOPLE_PAGE, &cookie, AtLeast(1_000.0), AtMost(50.0))?,
@@ -314,6 +374,7 @@ fn web(studio: &Studio, lasting: Duration, report: &mut Report) -> Result<Rates>
     };
     rate("sign-in page", SIGN_IN_PAGE, "", Context, Context)?;
     step("Signing in while pages are loaded", || sign_ins(&server, &accounts, &cookie, lasting, report))?;
+    turn.pass()?;
 
     step("Leaving the server alone", || {
         pause(IDLE);
@@ -326,12 +387,13 @@ fn web(studio: &Studio, lasting: Duration, report: &mut Report) -> Result<Rates>
 }
 
 /// From the start of the process to the first answer of `/readyz`.
-fn start(studio: &Studio, report: &mut Report) -> Result<()> {
+fn start(studio: &Studio, turn: &Turn<'_>, report: &mut Report) -> Result<()> {
     let mut took = Vec::new();
     for _ in 0..RESTARTS {
         let (server, ready_after) = studio.start()?;
         took.push(ready_after);
         server.stop()?;
+        turn.pass()?;
     }
     took.sort_unstable();
     let what = format!("start to ready, {RESTARTS} restarts");
@@ -405,4 +467,72 @@ fn machine() -> Result<String> {
     Ok(format!(
         "{cores} cores, {gib:.0} GiB; load before the run {load}. The load generator shares the cores with the server."
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(subcommand)]
+        bench: Bench,
+    }
+
+    fn programs(line: &[&str]) -> Programs {
+        match Line::try_parse_from([&["bench"], line].concat()).expect("the line is complete").bench {
+            Bench::Web(options) => options.programs,
+            Bench::Jobs(options) => options.programs,
+            Bench::Instances(options) => options.programs,
+            other => panic!("not compared: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn three_benches_take_a_program_to_compare_with() {
+        for bench in ["web", "jobs", "instances"] {
+            assert_eq!(programs(&[bench]).before, None);
+            let both = programs(&[bench, "--before", "old/atelier", "--binary", "new/atelier"]);
+            assert_eq!(both.before.as_deref(), Some(Path::new("old/atelier")));
+            assert_eq!(both.binary.as_deref(), Some(Path::new("new/atelier")));
+        }
+        assert!(Line::try_parse_from(["bench", "engine", "--before", "old/atelier"]).is_err());
+    }
+
+    #[test]
+    fn a_program_that_a_build_would_replace_is_refused_before_anything_is_built() {
+        let workspace = Workspace::find().expect("the tests run in the clone");
+        let inside = workspace.root().join("Cargo.toml");
+        let find = |before: PathBuf| Programs { binary: None, before: Some(before) }.find(&workspace);
+        let failure = find(inside).expect_err("it is in the clone").to_string();
+        assert!(failure.contains("inside of this clone"), "{failure}");
+        let failure = find(PathBuf::from("/no/such/atelier")).expect_err("there is none").to_string();
+        assert!(failure.starts_with("finding the program of --before: /no/such/atelier failed"), "{failure}");
+    }
+
+    #[test]
+    fn both_programs_are_measured_in_turn_and_compared() {
+        let workspace = Workspace::find().expect("the tests run in the clone");
+        let outside = tempfile::tempdir().expect("a temporary folder");
+        let file = |name: &str| {
+            let path = outside.path().join(name);
+            fs::write(&path, name).expect("the folder is ours");
+            Some(path)
+        };
+        let programs = Programs { binary: file("this"), before: file("before") };
+        let mut report = Report::default();
+        let measure = |program: &Program<'_>, report: &mut Report| {
+            for round in 1..=2 {
+                let length = fs::read(program.binary).map_err(Failure::file("reading", program.binary))?.len();
+                report.add(format!("round {round}"), Context, length as f64, "B");
+                program.turn.pass()?;
+            }
+            Ok(program.folder.to_owned())
+        };
+        programs.measure(&workspace, &mut report, measure).expect("both are measured");
+        let figures = report.json();
+        assert_eq!((&figures["figures"][1]["measured"], &figures["figures"][1]["before"]), (&4.0.into(), &6.0.into()));
+    }
 }

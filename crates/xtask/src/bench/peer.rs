@@ -1,7 +1,8 @@
-//! JupyterHub beside Atelier, in the same run on the same machine: its hub, its home and its list of as many people.
+//! JupyterHub beside Atelier, in the same run on the same machine: its hub, its home and its list of as many
+//! people.
 //!
-//! It is asked directly on the hub's own port. Its proxy, through which everything goes in real use, is left out: that
-//! needs Node and makes the hub slower, so leaving it out is to the peer's advantage.
+//! It is asked directly on the hub's own port. Its proxy, through which everything goes in real use, is left
+//! out: that needs Node and makes the hub slower, so leaving it out is to the peer's advantage.
 
 use std::{fs, path::Path, process::Command, time::Duration};
 

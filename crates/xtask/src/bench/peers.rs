@@ -1,7 +1,8 @@
-//! Others that run many small jobs, measured in the same run: Ray, installed into a throw-away environment. HyperQueue and Slurm are
-//! looked for, and that they were not measured is said.
+//! Others that run many small jobs, measured in the same run: Ray, installed into a throw-away environment.
+//! HyperQueue and Slurm are looked for, and that they were not measured is said.
 //!
-//! None of them keeps a job through a crash of its server as Atelier does; the figures say what that costs, or does not.
+//! None of them keeps a job through a crash of its server as Atelier does; the figures say what that costs,
+//! or does not.
 
 use std::{fs, path::Path, process::Command};
 
@@ -23,7 +24,8 @@ pub struct Ours {
 /// Always the same, so that figures of different days can be compared.
 const RAY_VERSION: &str = "2.60.0";
 
-/// A task that runs `/bin/true`, as an Atelier job does; 2 at once. The folder for what Ray writes is its argument.
+/// A task that runs `/bin/true`, as an Atelier job does; 2 at once. The folder for what Ray writes is its
+/// argument.
 const RAY: &str = r#"
 import subprocess, sys, time, json, ray
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000, _temp_dir=sys.argv[1])

@@ -28,7 +28,8 @@ pub struct Running {
 impl Running {
     /// Starts a server and waits until `path` answers with 200; also says how long that took.
     ///
-    /// The answer is asked for as soon as the port is bound, so the time is not rounded up to a pause between tries.
+    /// The answer is asked for as soon as the port is bound, so the time is not rounded up to a pause between
+    /// tries.
     pub fn start(command: &mut Command, port: u16, path: &str, log: &Path) -> Result<(Self, Duration)> {
         let file = File::create(log).map_err(Failure::file("making", log))?;
         let errors = file.try_clone().map_err(Failure::file("opening", log))?;

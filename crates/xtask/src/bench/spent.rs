@@ -32,7 +32,8 @@ impl Spent {
     }
 }
 
-/// The processor time of all nodes with all that ran on them, in seconds; nothing where no control group counts it.
+/// The processor time of all nodes with all that ran on them, in seconds; nothing where no control group
+/// counts it.
 fn node_seconds(folder: &Path) -> Result<Option<f64>> {
     let read = |file: String| std::fs::read_to_string(file).ok();
     let mut total = None;

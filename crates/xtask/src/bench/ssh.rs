@@ -1,4 +1,5 @@
-//! `cargo xtask bench ssh`: the way into an instance, beside OpenSSH's own server, with the same clients in the same run.
+//! `cargo xtask bench ssh`: the way into an instance, beside OpenSSH's own server, with the same clients in
+//! the same run.
 //!
 //! Both are asked in turn, so that whatever else the machine does disturbs both alike.
 

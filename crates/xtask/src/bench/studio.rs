@@ -99,7 +99,8 @@ impl Studio {
         Ok(answer.cookies())
     }
 
-    /// Makes people as a script would, until there are `count` with the Owner, and gives those that were made.
+    /// Makes people as a script would, until there are `count` with the Owner, and gives those that were
+    /// made.
     pub fn seed(&self, server: &Running, count: usize) -> Result<Vec<Account>> {
         let cookie = self.sign_in(server)?;
         let (next, made) = (AtomicUsize::new(1), Mutex::new(Vec::with_capacity(count)));

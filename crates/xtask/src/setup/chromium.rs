@@ -10,8 +10,8 @@ use crate::{
     workspace::Workspace,
 };
 
-/// What a Chromium is called. The headless shell comes first: it is Chromium without the windows that nobody sees in tests,
-/// and on two cores it makes them take about half the time.
+/// What a Chromium is called. The headless shell comes first: it is Chromium without the windows that nobody
+/// sees in tests, and on two cores it makes them take about half the time.
 const NAMES: [&str; 4] = ["chromium-headless-shell", "chromium", "google-chrome-stable", "google-chrome"];
 
 /// Returns the system's Chromium, or the one that the person named in `CHROMIUM`.
@@ -19,7 +19,8 @@ pub fn find() -> Option<PathBuf> {
     env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| NAMES.iter().find_map(|name| process::find(name)))
 }
 
-/// Provides a Chromium: nothing is returned when Playwright has downloaded one, which it then finds by itself.
+/// Provides a Chromium: nothing is returned when Playwright has downloaded one, which it then finds by
+/// itself.
 pub fn ensure(workspace: &Workspace, node: &Node) -> Result<Option<PathBuf>> {
     if let Some(chromium) = find() {
         return Ok(Some(chromium));

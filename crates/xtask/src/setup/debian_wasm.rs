@@ -1,7 +1,8 @@
-//! The way without rustup's server: Debian's `rustc-web` and a standard library for wasm built from its sources.
+//! The way without rustup's server: Debian's `rustc-web` and a standard library for wasm built from its
+//! sources.
 //!
-//! Debian ships the compiler and the sources of `std`, but no `std` compiled for wasm32-unknown-unknown. We build it once
-//! with `-Zbuild-std` in an empty crate and put it where the compiler looks for it.
+//! Debian ships the compiler and the sources of `std`, but no `std` compiled for wasm32-unknown-unknown. We
+//! build it once with `-Zbuild-std` in an empty crate and put it where the compiler looks for it.
 
 use std::{
     fs,

@@ -1,4 +1,5 @@
-//! What the tasks need on the machine: found, installed where we can, otherwise named with the command that does.
+//! What the tasks need on the machine: found, installed where we can, otherwise named with the command that
+//! does.
 
 mod chromium;
 mod components;

@@ -1,4 +1,5 @@
-//! Packages of the operating system: installed by apt where we are root on Debian or Ubuntu, otherwise asked for.
+//! Packages of the operating system: installed by apt where we are root on Debian or Ubuntu, otherwise asked
+//! for.
 
 use std::{
     fs,
@@ -147,7 +148,8 @@ pub fn install(packages: &[&str]) -> Result<()> {
 /// Where Debian reads whether installing PostgreSQL also starts a server.
 const CREATE_CLUSTER: &str = "/etc/postgresql-common/createcluster.conf";
 
-/// Keeps the package from starting a server of its own: the tests start theirs. A decision that is there already stays.
+/// Keeps the package from starting a server of its own: the tests start theirs. A decision that is there
+/// already stays.
 fn want_no_cluster(file: &Path) -> Result<()> {
     if file.exists() {
         return Ok(());

@@ -41,7 +41,8 @@ impl Toolchain {
         let mut arguments: Vec<OsString> =
             ["--lib", "--package=atelier", "--no-default-features", "--features=hydrate"].map(OsString::from).into();
         arguments.extend([format!("--target={TARGET}"), format!("--profile={PROFILE}")].map(OsString::from));
-        // a directory of its own, so that the two halves do not rebuild each other's dependencies or wait for a lock
+        // a directory of its own, so that the two halves do not rebuild each other's dependencies or wait for
+        // a lock
         arguments.extend([OsString::from("--target-dir"), target_directory(workspace).into()]);
         arguments
     }

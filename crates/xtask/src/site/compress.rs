@@ -8,7 +8,8 @@ const QUALITY: u32 = 11;
 /// The largest window that every browser takes.
 const WINDOW: u32 = 22;
 
-/// Returns the compressed form of a file, or nothing where it would not gain: fonts and pictures are compressed already.
+/// Returns the compressed form of a file, or nothing where it would not gain: fonts and pictures are
+/// compressed already.
 pub fn brotli(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension)?;
     if !["js", "wasm", "css", "svg", "json", "txt", "webmanifest"].contains(&extension) {

@@ -1,7 +1,8 @@
-//! The one style sheet: joined in the order of `style/main.scss`, with the hashed names of what it refers to, made small.
+//! The one style sheet: joined in the order of `style/main.scss`, with the hashed names of what it refers to,
+//! made small.
 //!
-//! Making it small is taking out comments and needless white space. Brotli does the rest, and what a person wrote –
-//! nesting, layers, `light-dark()`, `oklch()` – reaches the browser as it is.
+//! Making it small is taking out comments and needless white space. Brotli does the rest, and what a person
+//! wrote – nesting, layers, `light-dark()`, `oklch()` – reaches the browser as it is.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -42,7 +43,8 @@ fn refuse_forgotten(directory: &Path, names: &[String]) -> Result<()> {
     }
 }
 
-/// Replaces every absolute address in `url(…)` by its new name; one that is not part of the site is a mistake.
+/// Replaces every absolute address in `url(…)` by its new name; one that is not part of the site is a
+/// mistake.
 fn rewrite_urls(css: &str, new_name: impl Fn(&str) -> Option<String>) -> Result<String> {
     let mut out = String::with_capacity(css.len());
     let mut rest = css;

@@ -1,7 +1,8 @@
 //! Everything the browser loads, built into `target/site`: wasm and script, one style sheet, fonts and icons.
 //!
-//! Nearly every file has a hash of its content in its name and may be cached for ever; `manifest.json` maps the names
-//! that code uses to those. Files that gain from it have a brotli sibling, so that the server never compresses.
+//! Nearly every file has a hash of its content in its name and may be cached for ever; `manifest.json` maps
+//! the names that code uses to those. Files that gain from it have a brotli sibling, so that the server never
+//! compresses.
 
 mod compress;
 mod css;

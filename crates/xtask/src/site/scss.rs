@@ -1,7 +1,7 @@
 //! `style/main.scss`: the list of the style sheets in their order.
 //!
-//! It holds `@use` lines and comments and nothing else, so that `cargo leptos` with Sass and we, without it, make the
-//! same of it.
+//! It holds `@use` lines and comments and nothing else, so that `cargo leptos` with Sass and we, without it,
+//! make the same of it.
 
 use crate::failure::{Failure, Result};
 
@@ -22,7 +22,8 @@ pub fn used_names(main: &str) -> Result<Vec<String>> {
         .collect()
 }
 
-/// Reads `@use "name";` and `@use "name" as something;`, which Sass needs when two files have the same last name.
+/// Reads `@use "name";` and `@use "name" as something;`, which Sass needs when two files have the same last
+/// name.
 fn used_name(line: &str) -> Option<&str> {
     let (name, rest) = line.strip_prefix("@use \"")?.strip_suffix(';')?.split_once('"')?;
     let rest_is_alias = rest.is_empty() || rest.trim_start().starts_with("as ");

@@ -1,4 +1,5 @@
-//! The terminal page: its own script and style from `terminal/`, and xterm.js from npm, at the locked version.
+//! The terminal page: its own script and style from `terminal/`, and xterm.js from npm, at the locked
+//! version.
 
 use std::{fs, path::Path, process::Command};
 

@@ -1,7 +1,7 @@
 //! The browser's half: compiled to wasm, then given its script by wasm-bindgen.
 //!
-//! The name fits what Leptos' `HydrationScripts` asks for with `output_name` set to the manifest's `pkg`: `<pkg>.js` and
-//! `<pkg>_bg.wasm`. Both carry the same hash, because one is of no use without the other.
+//! The name fits what Leptos' `HydrationScripts` asks for with `output_name` set to the manifest's `pkg`:
+//! `<pkg>.js` and `<pkg>_bg.wasm`. Both carry the same hash, because one is of no use without the other.
 
 use std::{fs, path::Path};
 
@@ -19,7 +19,8 @@ const NAME: &str = "atelier";
 
 pub fn add(site: &mut Site, workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     let mut build = toolchain.cargo(workspace);
-    // Said here and not in the manifest, where it would cost every native build the linking of a library that nobody loads.
+    // Said here and not in the manifest, where it would cost every native build the linking of a library that
+    // nobody loads.
     build.arg("rustc").args(toolchain.library_arguments(workspace)).arg("--crate-type=cdylib");
     process::run(&mut build)?;
     let package = bind(&toolchain.library(workspace))?;

@@ -1,6 +1,8 @@
-//! Writing the site: what changed is written, what is no longer part of it is removed, what is the same is left alone.
+//! Writing the site: what changed is written, what is no longer part of it is removed, what is the same is
+//! left alone.
 //!
-//! Leaving alone matters: compressing takes seconds, and cargo embeds the files again when their times change.
+//! Leaving alone matters: compressing takes seconds, and cargo embeds the files again when their times
+//! change.
 
 use std::{
     collections::BTreeSet,
@@ -19,7 +21,8 @@ pub fn write(site: &Site, directory: &Path) -> Result<()> {
         let compressed = directory.join(format!("{path}.br"));
         let is_current = fs::read(&plain).is_ok_and(|old| old == *bytes);
         if !is_current || !compressed.exists() {
-            // the compressed form first: should we be stopped in between, the plain one still tells that work is left
+            // the compressed form first: should we be stopped in between, the plain one still tells that work
+            // is left
             match compress::brotli(path, bytes) {
                 Some(smaller) => replace(&compressed, &smaller)?,
                 None => remove(&compressed)?,

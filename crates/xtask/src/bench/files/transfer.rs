@@ -1,4 +1,5 @@
-//! One large file: up beside `dd conv=fsync`, down beside nginx without `sendfile`, each in turn with the other.
+//! One large file: up beside `dd conv=fsync`, down beside nginx without `sendfile`, each in turn with the
+//! other.
 
 use std::{
     fs,

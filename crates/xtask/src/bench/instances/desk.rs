@@ -138,7 +138,8 @@ impl Desk {
         Ok(seen["start"]["took_seconds"].as_f64().map(Duration::from_secs_f64))
     }
 
-    /// Waits until JupyterLab answers its agent. Nothing is asked over the proxy, which would keep a connection to it.
+    /// Waits until JupyterLab answers its agent. Nothing is asked over the proxy, which would keep a
+    /// connection to it.
     fn wait_for_lab(&self) -> Result<()> {
         self.wait_for("running")?;
         let since = now();
@@ -175,8 +176,9 @@ impl Desk {
 
     /// Puts another listener in JupyterLab's place; `listen` makes it at the path that it is given.
     ///
-    /// JupyterLab itself runs on, without hearing of anything: the agent looks for the socket in the file system at each
-    /// connection, and takes whatever is there and is the owner's. So everything on the way is the product's own.
+    /// JupyterLab itself runs on, without hearing of anything: the agent looks for the socket in the file
+    /// system at each connection, and takes whatever is there and is the owner's. So everything on the way is
+    /// the product's own.
     pub fn in_place_of_lab<T>(&self, listen: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
         let path = self.socket();
         let owner = fs::symlink_metadata(&path).map_err(Failure::file("looking at", &path))?;

@@ -11,6 +11,7 @@ use super::super::{
         Wanted::{AtMost, Context},
     },
     running::Running,
+    turns::Turn,
 };
 use super::{
     desk::{Desk, LAB},
@@ -41,18 +42,20 @@ const OPTIONS: [&str; 9] = [
     "--ServerApp.ip=127.0.0.1",
 ];
 
-pub fn measure(desk: &Desk, base: &Path, folder: &Path, report: &mut Report) -> Result<()> {
+pub fn measure(desk: &Desk, base: &Path, folder: &Path, turn: &Turn<'_>, report: &mut Report) -> Result<()> {
     let door = desk.enter(LAB)?;
     desk.stop()?;
     let (mut ours, mut before, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     step(&format!("Starting the instance and a bare JupyterLab, {ROUNDS} times each"), || {
-        // Once without counting, so that nobody's files are read from the disk in one and from memory in the other.
+        // Once without counting, so that nobody's files are read from the disk in one and from memory in the
+        // other.
         start_bare(base, folder)?;
         for _ in 0..ROUNDS {
             ours.push(start_ours(desk, &door)?);
             before.extend(desk.last_start()?);
             desk.stop()?;
             bare.push(start_bare(base, folder)?);
+            turn.pass()?;
         }
         // The next measurement finds it running.
         start_ours(desk, &door).map(|_| ())

@@ -1,4 +1,5 @@
-//! nginx with settings and files of its own: as the application behind everything, and as the reverse proxy to compare with.
+//! nginx with settings and files of its own: as the application behind everything, and as the reverse proxy
+//! to compare with.
 
 use std::{
     fs,
@@ -18,7 +19,8 @@ use crate::{
 /// Where Debian has it, which is not on everybody's PATH.
 const DEBIAN: &str = "/usr/sbin/nginx";
 
-/// What both have: a worker for each core, as packaged, and connections that are kept. nginx would end them after 1,000 requests.
+/// What both have: a worker for each core, as packaged, and connections that are kept. nginx would end them
+/// after 1,000 requests.
 const BOTH: &str = "
 worker_processes auto;
 pid nginx.pid;
@@ -94,7 +96,8 @@ pub fn application(program: &Path, folder: &Path, files: &Path, socket: &Path) -
     start(program, folder, &http, socket, super::proxy::SMALL)
 }
 
-/// A static server of `files` that copies what it sends, as whoever looks at bytes must; `ready` is one of them.
+/// A static server of `files` that copies what it sends, as whoever looks at bytes must; `ready` is one of
+/// them.
 pub fn files(program: &Path, folder: &Path, files: &Path, ready: &str) -> Result<Running> {
     let http = FILES.replace("@FILES@", &files.display().to_string());
     start(program, folder, &http, Path::new(""), &format!("/{ready}"))

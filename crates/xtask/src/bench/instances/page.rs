@@ -16,6 +16,7 @@ use super::super::{
         Wanted::{AtLeast, Context},
     },
     studio::page_headers,
+    turns::Turn,
 };
 use super::desk::Desk;
 use crate::{
@@ -30,10 +31,11 @@ const MAKERS: usize = 8;
 const CONNECTIONS: usize = 16;
 const WARM_UP: Duration = Duration::from_secs(1);
 
-pub fn measure(desk: &Desk, lasting: Duration, report: &mut Report) -> Result<()> {
+pub fn measure(desk: &Desk, lasting: Duration, turn: &Turn<'_>, report: &mut Report) -> Result<()> {
     // One is there already.
     step(&format!("Making {} instances that sleep", INSTANCES - 1), || make(desk, INSTANCES - 1))?;
     check(desk)?;
+    turn.pass()?;
     step(&format!("Loading the list of instances over {CONNECTIONS} connections"), || {
         let server = desk.server();
         let request = http::request("GET", PAGE, server.port(), &page_headers(desk.cookie()), "");

@@ -1,7 +1,8 @@
-//! The way to an application through server and agent, beside nginx as a reverse proxy before the same application.
+//! The way to an application through server and agent, beside nginx as a reverse proxy before the same
+//! application.
 //!
-//! The application is a static nginx. It listens on the instance's own socket, from which both take its answers: the agent, and
-//! the nginx to compare with.
+//! The application is a static nginx. It listens on the instance's own socket, from which both take its
+//! answers: the agent, and the nginx to compare with.
 
 use std::{
     fs::{self, File},
@@ -99,7 +100,8 @@ pub fn measure(desk: &Desk, folder: &Path, plan: &Plan<'_>, report: &mut Report)
 fn write_files(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join(SMALL.trim_start_matches('/')), [b'x'; SMALL_BYTES])?;
-    // Zeros that take no room on the disk; they are read from memory like any other file that was read before.
+    // Zeros that take no room on the disk; they are read from memory like any other file that was read
+    // before.
     File::create(folder.join(LARGE.trim_start_matches('/')))?.set_len(LARGE_BYTES)
 }
 

@@ -51,7 +51,8 @@ fn broken(error: io::Error) -> Failure {
     Failure::new(format!("a terminal broke off: {error}"))
 }
 
-/// From the click at the portal, with nothing in the browser's cache, until the shell of a new terminal shows its prompt.
+/// From the click at the portal, with nothing in the browser's cache, until the shell of a new terminal shows
+/// its prompt.
 fn open(desk: &Desk, session: &str) -> Result<(Duration, WebSocket)> {
     let began = now();
     let door = desk.enter("terminal")?;

@@ -85,7 +85,8 @@ impl<Stream: Read + Write> WebSocket<Stream> {
     }
 }
 
-/// A whole binary message of a browser. Browsers hide what they send behind a mask; one of zeros leaves it as it is.
+/// A whole binary message of a browser. Browsers hide what they send behind a mask; one of zeros leaves it as
+/// it is.
 pub fn frame(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let length = u8::try_from(bytes.len()).ok().filter(|length| *length < 126);
     let length = length.ok_or_else(|| io::Error::other(format!("{} bytes are too long a message", bytes.len())))?;

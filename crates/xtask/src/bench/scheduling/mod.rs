@@ -1,7 +1,7 @@
 //! `cargo xtask bench scheduling`: what fair share, backfill, arrays, forecasts and the simulator cost.
 //!
-//! One module for each figure. The measuring itself is in examples beside the code that it measures; each prints a line of JSON
-//! for each figure.
+//! One module for each figure. The measuring itself is in examples beside the code that it measures; each
+//! prints a line of JSON for each figure.
 
 mod array;
 mod core;
