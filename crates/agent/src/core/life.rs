@@ -145,14 +145,14 @@ impl Agent {
         if self.queue.iter().any(is_alone) {
             return;
         }
-        let nurseries = self.sandboxes.sandboxes.iter_mut().filter(|(_, sandbox)| sandbox.kind == Kind::Nursery);
-        let nurseries: Vec<SandboxId> = nurseries
+        let per_job = self.sandboxes.sandboxes.iter_mut().filter(|(_, sandbox)| sandbox.kind == Kind::PerJob);
+        let per_job: Vec<SandboxId> = per_job
             .map(|(id, sandbox)| {
                 sandbox.warm = 0;
                 *id
             })
             .collect();
-        for id in nurseries {
+        for id in per_job {
             for worker in self.sandboxes.idle(id).collect::<Vec<_>>() {
                 if let Some(worker) = self.sandboxes.workers.get_mut(&worker) {
                     worker.is_spent = true;

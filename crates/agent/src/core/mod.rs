@@ -6,16 +6,16 @@
 
 mod ahead;
 mod closing;
-mod crew;
 mod ends;
 mod instance;
+mod instance_workers;
 mod life;
 mod output;
 mod part;
 mod recent;
-mod seats;
 mod server;
 mod starts;
+mod worker_pool;
 mod workers;
 
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -226,7 +226,7 @@ impl Agent {
             Progress::More => {}
             Progress::Done(blob) => {
                 self.script_fetched(&blob, None);
-                self.seat_what_has_its_files();
+                self.assign_what_has_its_files();
             }
             Progress::Failed(blob, why) => {
                 self.script_fetched(&blob, Some(&why));

@@ -1,4 +1,4 @@
-//! From a start to the job: room, files, and what a worker is told. Where the worker comes from is in `seats`.
+//! From a start to the job: room, files, and what a worker is told. Where the worker comes from is in `worker_pool`.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl Agent {
         let missing: Vec<String> =
             start.task.files.iter().map(|file| file.blob.clone()).filter(|blob| !self.blobs.has(blob)).collect();
         if missing.is_empty() {
-            return self.seat(part);
+            return self.find_worker(part);
         }
         let is_idle = !self.blobs.is_busy();
         for blob in &missing {
@@ -75,12 +75,12 @@ impl Agent {
     }
 
     /// A file has come: whoever has all of theirs now goes on.
-    pub(super) fn seat_what_has_its_files(&mut self) {
+    pub(super) fn assign_what_has_its_files(&mut self) {
         let has_all = |held: &super::Held| held.start.task.files.iter().all(|file| self.blobs.has(&file.blob));
         let waiting = self.parts.iter().filter(|(_, held)| held.stage == Stage::Fetching);
         let ready: Vec<Part> = waiting.filter(|(_, held)| has_all(held)).map(|(part, _)| *part).collect();
         for part in ready {
-            self.seat(part);
+            self.find_worker(part);
         }
     }
 
@@ -98,7 +98,7 @@ impl Agent {
     }
 
     /// Gives a worker something to do: the files first, then the job.
-    pub(super) fn employ(&mut self, id: WorkerId, part: Part) {
+    pub(super) fn assign(&mut self, id: WorkerId, part: Part) {
         let (Some(worker), Some(held)) = (self.sandboxes.workers.get_mut(&id), self.parts.get_mut(&part)) else {
             return;
         };

@@ -29,8 +29,8 @@ impl Agent {
                 sandbox.first = handles.into_iter().next().filter(|first| {
                     has_view && processes::of_handle(first).is_some_and(|pid| processes::is_below(pid, sandbox.pid))
                 });
-                self.staff(id);
-                if self.sandboxes.is_nursery(id) {
+                self.serve_waiting(id);
+                if self.sandboxes.is_per_job(id) {
                     // Its workers have others, and what else was in there is mounted.
                     self.remove_temporary(id);
                 }
@@ -43,7 +43,9 @@ impl Agent {
                     worker.lingers = true;
                 }
             }
-            Some((Said::Gone(worker, why), _)) if self.hosted.crew.has(worker, id) => self.hired_gone(worker, &why),
+            Some((Said::Gone(worker, why), _)) if self.hosted.workers.has(worker, id) => {
+                self.instance_worker_gone(worker, &why)
+            }
             Some(_) => {}
         }
     }
@@ -92,11 +94,11 @@ impl Agent {
         if let Some(sandbox) = self.sandboxes.sandboxes.get_mut(&home) {
             sandbox.coming = sandbox.coming.saturating_sub(1);
         }
-        self.employ_next(id);
+        self.assign_next(id);
     }
 
     /// A worker has nothing to do; maybe somebody waits.
-    fn employ_next(&mut self, id: WorkerId) {
+    fn assign_next(&mut self, id: WorkerId) {
         let Some(worker) = self.sandboxes.workers.get(&id) else { return };
         if worker.is_spent {
             // It ends, and with it all that it has; its launcher says when that is done.
@@ -105,7 +107,7 @@ impl Agent {
         if let Some(sandbox) = self.sandboxes.sandboxes.get_mut(&worker.sandbox) {
             sandbox.idle_since = clock::now();
             if let Some(part) = sandbox.waiting.pop_front() {
-                self.employ(id, part);
+                self.assign(id, part);
             }
         }
     }
@@ -165,7 +167,7 @@ impl Agent {
         }
         match next {
             Some(next) => self.begin_next(id, next),
-            None => self.employ_next(id),
+            None => self.assign_next(id),
         }
     }
 

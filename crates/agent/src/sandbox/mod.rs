@@ -1,5 +1,5 @@
-//! Sandboxes: one for each person, with workers in it; and a nursery for each person whose jobs want to be alone, which makes a
-//! sandbox for each of them.
+//! Sandboxes: one for each person, with workers in it; and for each person whose jobs want to be alone, one that makes a sandbox
+//! for each of these jobs.
 
 mod channel;
 mod command;
@@ -38,7 +38,7 @@ pub enum Kind {
     /// All jobs of a person that do not mind each other; its workers run one after another.
     Shared,
     /// Jobs that want to be alone; each of its workers is a sandbox of its own, for one job.
-    Nursery,
+    PerJob,
 }
 
 /// One sandbox.
@@ -71,7 +71,7 @@ pub struct Sandbox {
     /// Nothing runs in it since then.
     pub idle_since: Instant,
     /// Whether it stays although nothing of a job runs in it: an instance is there.
-    pub is_kept: bool,
+    pub is_pinned: bool,
 }
 
 /// One worker.
@@ -167,9 +167,9 @@ impl Sandboxes {
         self.find(owner, Kind::Shared)
     }
 
-    /// The nursery for jobs of a person that want to be alone.
-    pub fn nursery_of(&self, owner: &UserId) -> Option<SandboxId> {
-        self.find(owner, Kind::Nursery)
+    /// The sandbox of a person that makes one for each job that wants to be alone.
+    pub fn per_job_of(&self, owner: &UserId) -> Option<SandboxId> {
+        self.find(owner, Kind::PerJob)
     }
 
     fn find(&self, owner: &UserId, kind: Kind) -> Option<SandboxId> {
@@ -184,14 +184,14 @@ impl Sandboxes {
     }
 
     /// Whether the workers of a sandbox are sandboxes of their own.
-    pub fn is_nursery(&self, sandbox: SandboxId) -> bool {
-        self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.kind == Kind::Nursery)
+    pub fn is_per_job(&self, sandbox: SandboxId) -> bool {
+        self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.kind == Kind::PerJob)
     }
 
     /// Whether anything runs or waits in a sandbox.
     pub fn is_busy(&self, sandbox: SandboxId) -> bool {
         let is_busy = |worker: &Worker| worker.sandbox == sandbox && (worker.part.is_some() || worker.next.is_some());
         self.workers.values().any(is_busy)
-            || self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.is_kept || !sandbox.waiting.is_empty())
+            || self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.is_pinned || !sandbox.waiting.is_empty())
     }
 }
