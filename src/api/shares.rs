@@ -45,7 +45,7 @@ pub async fn set_queue_policy(
 #[cfg(feature = "ssr")]
 mod changes {
     use atelier_domain::access::Action;
-    use atelier_domain::compute::share::QueuePolicy;
+    use atelier_domain::compute::fair_share::QueuePolicy;
     use atelier_domain::text::parse_why;
     use atelier_domain::world::Answer;
 

@@ -11,6 +11,7 @@
 
 pub mod access;
 pub mod account;
+pub mod app_sharing;
 pub mod compute;
 pub mod environment;
 pub mod files;
@@ -24,7 +25,6 @@ pub mod rules;
 pub mod schedule;
 pub mod secrets;
 pub mod session;
-pub mod sharing;
 pub mod ssh;
 pub mod text;
 pub mod throttle;

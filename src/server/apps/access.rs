@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use atelier_domain::access::{Action, Whose};
+use atelier_domain::app_sharing::{Level, Standing, opens};
 use atelier_domain::compute::InstanceId;
-use atelier_domain::sharing::{Level, Standing, opens};
 use atelier_domain::{Timestamp, UserId};
 use atelier_engine::clock;
 use atelier_engine::store::{self, Person, ShareKey, Store};

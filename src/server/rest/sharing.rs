@@ -1,7 +1,7 @@
 //! Sharing applications of instances over the API.
 
 use atelier_domain::Timestamp;
-use atelier_domain::sharing::Level;
+use atelier_domain::app_sharing::Level;
 use atelier_domain::text::{Problem, shortened};
 use axum::extract::Path;
 use axum::http::StatusCode;

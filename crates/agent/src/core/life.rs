@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::Event;
 
 use super::Agent;
@@ -141,7 +141,7 @@ impl Agent {
 
     /// Ends workers for single jobs that were made ahead of time, if no such job waits any more.
     fn retire_forlorn_workers(&mut self) {
-        let is_alone = |part: &Part| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
+        let is_alone = |part: &AllocationKey| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
         if self.queue.iter().any(is_alone) {
             return;
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_domain::UserId;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::Person;
 use rustix::fs::CWD;
 use rustix::mount::{OpenTreeFlags, open_tree};
@@ -31,7 +31,7 @@ const CLONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags:
 
 impl Agent {
     /// Finds a worker for a part, or has one made.
-    pub(super) fn find_worker(&mut self, part: Part) {
+    pub(super) fn find_worker(&mut self, part: AllocationKey) {
         let Some(held) = self.parts.get(&part) else { return };
         let (person, is_alone) = (&held.start.person.id, held.start.task.is_alone);
         let kind = if is_alone { Kind::PerJob } else { Kind::Shared };
@@ -53,7 +53,7 @@ impl Agent {
         self.ask_for_workers(home);
     }
 
-    fn open_sandbox(&mut self, part: Part, kind: Kind) -> Result<SandboxId, String> {
+    fn open_sandbox(&mut self, part: AllocationKey, kind: Kind) -> Result<SandboxId, String> {
         let person = self.parts.get(&part).ok_or("it is gone")?.start.person.clone();
         let mounts = self.hosted.workers.mounts_of(&person.id).cloned();
         self.open_sandbox_of(&person, person.id.clone(), kind, mounts.as_ref())
@@ -153,8 +153,8 @@ impl Agent {
         if clock::now() < self.warm_again {
             return;
         }
-        let alone = |part: &&Part| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
-        let next: Vec<Part> = self.queue.iter().take(WARM).filter(alone).copied().collect();
+        let alone = |part: &&AllocationKey| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
+        let next: Vec<AllocationKey> = self.queue.iter().take(WARM).filter(alone).copied().collect();
         for sandbox in self.sandboxes.sandboxes.values_mut() {
             sandbox.warm = 0;
         }

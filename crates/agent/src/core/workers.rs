@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::Event;
 use rustix::process::Signal;
 
@@ -144,7 +144,7 @@ impl Agent {
     }
 
     /// A part runs: that is said, and its output is looked after.
-    pub(super) fn runs(&mut self, part: Part) {
+    pub(super) fn runs(&mut self, part: AllocationKey) {
         let Some(held) = self.parts.get_mut(&part) else { return };
         if held.watch_at.take().is_some() {
             held.pipe = held.pipe.take().and_then(|pipe| pipe.watch(part, self.inbox.clone()).ok());
@@ -153,7 +153,7 @@ impl Agent {
     }
 
     /// A worker has nothing left of its part, and goes on with the next.
-    fn conclude(&mut self, id: WorkerId, part: Part, outcome: Result<Exit, String>) {
+    fn conclude(&mut self, id: WorkerId, part: AllocationKey, outcome: Result<Exit, String>) {
         let Some(worker) = self.sandboxes.workers.get_mut(&id) else { return };
         worker.part = None;
         let next = worker.next;
@@ -171,7 +171,7 @@ impl Agent {
         }
     }
 
-    fn has_exited(&mut self, id: WorkerId, part: Part, exit: Exit) {
+    fn has_exited(&mut self, id: WorkerId, part: AllocationKey, exit: Exit) {
         let Some(worker) = self.sandboxes.workers.get_mut(&id) else { return };
         let home = worker.sandbox;
         let was_long = self.parts.get(&part).is_some_and(|held| held.is_watched());
@@ -187,7 +187,7 @@ impl Agent {
     }
 
     /// The processes of a part are gone: the rest of its output is read, its room is free.
-    pub(super) fn is_over(&mut self, part: Part, exit: Exit) {
+    pub(super) fn is_over(&mut self, part: AllocationKey, exit: Exit) {
         self.release(part);
         self.read_rest(part);
         let Some(held) = self.parts.get_mut(&part) else { return };
@@ -210,7 +210,7 @@ impl Agent {
     }
 
     /// A part cannot go on, though its worker has begun with it.
-    pub(super) fn give_up(&mut self, id: WorkerId, part: Part, why: String) {
+    pub(super) fn give_up(&mut self, id: WorkerId, part: AllocationKey, why: String) {
         self.refuse(part, why);
         if let Some(worker) = self.sandboxes.workers.get_mut(&id) {
             worker.part = None;
@@ -219,7 +219,7 @@ impl Agent {
     }
 
     /// Removes the files of a part that was ended before it began.
-    fn tidy(&mut self, id: WorkerId, part: Part) {
+    fn tidy(&mut self, id: WorkerId, part: AllocationKey) {
         let Some((worker, sandbox)) = self.worker_and_sandbox(id) else { return };
         let Some(held) = self.parts.get(&part) else { return };
         if worker.channel.say(&Order::Tidy(sandbox.places.folder(&held.start)), &[]).is_err() {

@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use atelier_confine::PartGroup;
 use atelier_domain::UserId;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 
 use crate::environment::Places;
 
@@ -59,7 +59,7 @@ pub struct Sandbox {
     /// Whether it has said that it is ready.
     pub is_ready: bool,
     /// Parts that wait for a worker.
-    pub waiting: VecDeque<Part>,
+    pub waiting: VecDeque<AllocationKey>,
     /// So many workers more are wanted for parts that wait for room.
     pub warm: usize,
     /// Workers that were asked for and are not ready.
@@ -86,9 +86,9 @@ pub struct Worker {
     /// Its control group, and so its jobs'.
     pub group: Option<PartGroup>,
     /// What it runs.
-    pub part: Option<Part>,
+    pub part: Option<AllocationKey>,
     /// What it will run after that: it has it already.
-    pub next: Option<Part>,
+    pub next: Option<AllocationKey>,
     /// How often the system had killed in its group when that was last looked at.
     pub kills: u64,
     /// Whether it can look at that itself.
