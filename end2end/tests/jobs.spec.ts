@@ -86,7 +86,7 @@ test('a job is priced, submitted with a file, found and cancelled', async ({ sig
   await page.getByRole('link', { name: 'Cancel job' }).click();
   await page.getByRole('button', { name: 'Cancel 1 job' }).click();
   await expect(toast(page, '1 job is being ended.')).toBeVisible();
-  await expect(page.getByRole('heading', { name, level: 1 })).toContainText('Canceled');
+  await expect(page.getByRole('heading', { name, level: 1 })).toContainText('Cancelled');
   await page.getByRole('link', { name: 'Copy and change' }).click();
   await expect(page.getByLabel('Command')).toHaveValue("python train.py --name 'two words'");
   await expect(page.getByLabel('Compute')).toHaveValue(cluster);

@@ -61,7 +61,7 @@ pub enum StateWord {
     /// A job that ended otherwise.
     Failed,
     /// A job that was cancelled.
-    Canceled,
+    Cancelled,
     /// An instance whose first node is on its way.
     Creating,
     /// An instance that Atelier sets up.
@@ -113,7 +113,7 @@ impl StateWord {
         Self::NotResponding,
         Self::Completed,
         Self::Failed,
-        Self::Canceled,
+        Self::Cancelled,
         Self::Creating,
         Self::SettingUp,
         Self::RunningScripts,
@@ -170,7 +170,7 @@ impl StateWord {
             JobState::NotResponding => Self::NotResponding,
             JobState::Completed => Self::Completed,
             JobState::Failed => Self::Failed,
-            JobState::Canceled => Self::Canceled,
+            JobState::Cancelled => Self::Cancelled,
         }
     }
 
@@ -235,7 +235,7 @@ impl StateWord {
             Self::NotResponding => ("Not responding", "unknown", "unknown"),
             Self::Completed => ("Completed", "succeeded", "succeeded"),
             Self::Failed => ("Failed", "failed", "failed"),
-            Self::Canceled => ("Canceled", "canceled", "canceled"),
+            Self::Cancelled => ("Cancelled", "canceled", "canceled"),
             Self::Creating => ("Creating", "starting", "starting"),
             Self::SettingUp => ("Setting up", "starting", "starting"),
             Self::RunningScripts => ("Running scripts", "starting", "starting"),

@@ -1,7 +1,7 @@
 //! What forms change.
 
 use atelier_domain::access::Action;
-use atelier_domain::compute::share::QueuePolicy;
+use atelier_domain::compute::fair_share::QueuePolicy;
 use atelier_domain::paths;
 use atelier_domain::text::parse_why;
 use atelier_domain::world::Answer;

@@ -4,7 +4,7 @@
 use atelier_domain::access::Role;
 use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{JobId, NodeId, Resources};
-use atelier_domain::world::{Exit, Part, Report};
+use atelier_domain::world::{AllocationKey, Exit, Report};
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
@@ -52,10 +52,10 @@ async fn hear(server: &Server, report: Report) {
 }
 
 /// The part of a job that was handed to a node.
-async fn part(server: &Server, job: JobId) -> Part {
+async fn part(server: &Server, job: JobId) -> AllocationKey {
     let ask = server.state.engine().ask(move |world| {
         let job = world.job(job)?;
-        Some(Part { job: job.id, attempt: job.attempt, node: job.members.first()?.node })
+        Some(AllocationKey { job: job.id, attempt: job.attempt, node: job.allocations.first()?.node })
     });
     ask.await.expect("answers").expect("it has a node")
 }

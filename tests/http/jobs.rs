@@ -8,7 +8,7 @@ use atelier_domain::access::Role;
 use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{JobId, Resources};
 use atelier_domain::time::Span;
-use atelier_domain::world::{Exit, Part, Report};
+use atelier_domain::world::{AllocationKey, Exit, Report};
 use atelier_engine::fleet::{Collector, LogName};
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode, header};
@@ -81,7 +81,7 @@ async fn submit(browser: &mut Browser, fields: &[(&str, &str)], files: &[(&str, 
 const SUBMIT: (&str, &str) = ("act", "submit");
 
 /// Brings a submitted serverless job to run: its node comes up, and its part starts.
-async fn start(server: &Server, job: u64) -> Part {
+async fn start(server: &Server, job: u64) -> AllocationKey {
     let engine = server.state.engine();
     let node = engine
         .ask(move |world| world.job(JobId(job)).and_then(|job| job.own_nodes.first().copied()))
@@ -89,12 +89,12 @@ async fn start(server: &Server, job: u64) -> Part {
         .expect("answers")
         .expect("a node is wanted");
     engine.report(Report::NodeUp(node)).await.expect("heard");
-    let part = Part { job: JobId(job), attempt: 1, node };
+    let part = AllocationKey { job: JobId(job), attempt: 1, node };
     engine.report(Report::JobStarted(part)).await.expect("heard");
     part
 }
 
-async fn end(server: &Server, part: Part, code: i32) {
+async fn end(server: &Server, part: AllocationKey, code: i32) {
     let engine = server.state.engine();
     engine.report(Report::JobExited { part, exit: Exit::Code(code) }).await.expect("heard");
     engine.report(Report::JobOff { part, exit: Exit::Code(code) }).await.expect("heard");
@@ -235,7 +235,7 @@ async fn an_array_is_one_line_and_is_ended_as_one() {
     let ask = format!("{JOBS}/cancel?id=array-1");
     owner.get(&ask).await.shows("0 running and 5 waiting are ended");
     owner.submit(&ask, "cancel_jobs", &[("ids[]", "array-1")]).await.shows("5 jobs are being ended");
-    owner.get(JOBS).await.shows("5 canceled");
+    owner.get(JOBS).await.shows("5 cancelled");
     owner.get(&ask).await.shows("All its jobs are over");
 }
 

@@ -12,7 +12,7 @@ use atelier_agent::AgentConfig;
 use atelier_domain::UserId;
 use atelier_domain::compute::{JobId, NodeId, Resources};
 use atelier_domain::time::Span;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Event, Person, Run, Start, Task, ToAgent, ToServer, decode_to_server, encode};
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::WebSocketStream;
@@ -23,7 +23,7 @@ type Link = WebSocketStream<tokio::net::UnixStream>;
 
 fn start(job: u64, is_alone: bool) -> ToAgent {
     ToAgent::Start(Box::new(Start {
-        part: Part { job: JobId(job), attempt: 1, node: NodeId(1) },
+        part: AllocationKey { job: JobId(job), attempt: 1, node: NodeId(1) },
         rank: 0,
         peers: Vec::new(),
         shape: Resources { cores: 1_000, memory: 256, gpus: 0 },

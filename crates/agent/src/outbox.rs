@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Event, Numbered};
 
 /// The most events in one message.
@@ -49,7 +49,7 @@ impl Outbox {
     }
 
     /// The server has heard up to this one. Returns the parts of which it thereby knows that nothing is left.
-    pub fn heard(&mut self, number: u64) -> Vec<Part> {
+    pub fn heard(&mut self, number: u64) -> Vec<AllocationKey> {
         let mut off = Vec::new();
         while self.said.front().is_some_and(|first| first.number <= number) {
             if let Some(Numbered { event: Event::Off { part, .. } | Event::Refused { part, .. }, .. }) =
@@ -87,8 +87,8 @@ mod tests {
 
     use super::*;
 
-    fn part(job: u64) -> Part {
-        Part { job: JobId(job), attempt: 1, node: NodeId(1) }
+    fn part(job: u64) -> AllocationKey {
+        AllocationKey { job: JobId(job), attempt: 1, node: NodeId(1) }
     }
 
     fn off(job: u64) -> Event {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use atelier_confine::{NodeGroup, Usage};
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{PartSample, Sample};
 
 pub use self::gpu::Gpus;
@@ -27,7 +27,7 @@ pub struct Sampler {
     cpu: u64,
     received: u64,
     sent: u64,
-    parts: HashMap<Part, u64>,
+    parts: HashMap<AllocationKey, u64>,
 }
 
 impl Sampler {
@@ -40,7 +40,7 @@ impl Sampler {
     pub fn sample<'a>(
         &mut self,
         node: Option<&NodeGroup>,
-        workers: impl Iterator<Item = (Part, &'a Worker)>,
+        workers: impl Iterator<Item = (AllocationKey, &'a Worker)>,
         now: Instant,
     ) -> Sample {
         let is_first = self.before.is_none();

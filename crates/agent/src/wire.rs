@@ -27,8 +27,8 @@ const IN_FILE: u8 = 1;
 /// What the agent says.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// To a launcher: make a worker that listens on the socket that comes with this. To a nursery the folder for its temporary
-    /// files comes too, as a mount.
+    /// To a launcher: make a worker that listens on the socket that comes with this. To one that makes a sandbox for each job,
+    /// the folder for the worker's temporary files comes too, as a mount.
     Worker(u64),
     /// To a launcher: put a file into the folder of a worker's job that says that its node is taken back.
     Notice {

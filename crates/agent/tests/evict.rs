@@ -4,7 +4,7 @@
 mod common;
 
 use atelier_domain::time::Span;
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::{Start, ToAgent};
 use common::agent::Agent;
 use common::jobs::{part, script};
@@ -18,7 +18,7 @@ while :; do sleep 0.02; done
 "#;
 
 fn attempt(number: u32, mut start: Start) -> Start {
-    start.part = Part { attempt: number, ..start.part };
+    start.part = AllocationKey { attempt: number, ..start.part };
     start
 }
 
@@ -29,7 +29,7 @@ async fn evicted_and_resumed(start: Start) {
     server.say(&ToAgent::End { part: part(1), grace: Span::seconds(20), is_preempted: true }).await;
     assert_eq!(server.off(part(1)).await, Exit::Code(3), "{}", server.text(part(1)));
     assert!(server.text(part(1)).ends_with("notice of 20 s\n"), "{}", server.text(part(1)));
-    let second = Part { attempt: 2, ..part(1) };
+    let second = AllocationKey { attempt: 2, ..part(1) };
     server.start(&attempt(2, start)).await;
     assert_eq!(server.off(second).await, Exit::Code(0), "{}", server.text(second));
     assert_eq!(server.text(second), "resumes at 41 in attempt 2\n");
@@ -63,7 +63,7 @@ async fn who_is_only_ended_sees_no_notice_and_leaves_nothing() {
     server.end(part(1), Span::seconds(20)).await;
     assert_eq!(server.off(part(1)).await, Exit::Code(3));
     assert!(!server.text(part(1)).contains("notice"), "{}", server.text(part(1)));
-    let second = Part { attempt: 2, ..part(1) };
+    let second = AllocationKey { attempt: 2, ..part(1) };
     server.start(&attempt(2, script(1, "ls -A; echo $ATELIER_ATTEMPT"))).await;
     assert_eq!(server.off(second).await, Exit::Code(0));
     assert_eq!(server.text(second), ".atelier-script\noutputs\n2\n");
@@ -77,7 +77,7 @@ async fn who_does_not_listen_is_killed_after_the_grace_and_still_keeps_its_folde
     server.printed(part(1), "ready\n").await;
     server.say(&ToAgent::End { part: part(1), grace: Span::millis(100), is_preempted: true }).await;
     assert_eq!(server.off(part(1)).await, Exit::Code(137));
-    let second = Part { attempt: 2, ..part(1) };
+    let second = AllocationKey { attempt: 2, ..part(1) };
     server.start(&attempt(2, script(1, "cat state; [ -e \"$ATELIER_EVICTION_FILE\" ] || echo clear"))).await;
     assert_eq!(server.off(second).await, Exit::Code(0), "{}", server.text(second));
     assert_eq!(server.text(second), "7\nclear\n");

@@ -17,7 +17,7 @@ use atelier_domain::compute::{ClusterId, Resources};
 use atelier_domain::schedule::{Action, Cron, StopJobs, Timetable, Trigger, Zone};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
-    Answer, Command, Effect, Exit, Input, NewInstance, Order, Outcome, Part, Report, ScheduleTarget, World,
+    AllocationKey, Answer, Command, Effect, Exit, Input, NewInstance, Order, Outcome, Report, ScheduleTarget, World,
 };
 use atelier_domain::{UserId, WorkspaceId};
 
@@ -118,7 +118,7 @@ fn core(clusters: u64, nodes: u64, queued: u64, people: u64) {
         bench.step(&up);
     }
     // Fill the nodes, then the queues.
-    let mut running: Vec<Part> = Vec::new();
+    let mut running: Vec<AllocationKey> = Vec::new();
     let mut batch = Vec::new();
     for number in 0..nodes + queued {
         batch.push(bench.submit(number % clusters + 1, number, people));
@@ -173,7 +173,7 @@ fn core(clusters: u64, nodes: u64, queued: u64, people: u64) {
     );
 }
 
-fn collect(outcome: &Outcome, running: &mut Vec<Part>) {
+fn collect(outcome: &Outcome, running: &mut Vec<AllocationKey>) {
     running.extend(outcome.effects.iter().filter_map(|effect| match effect {
         Effect::StartJob { part, .. } => Some(*part),
         _ => None,

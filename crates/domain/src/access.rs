@@ -6,7 +6,7 @@
 //!
 //! A right has a scope: **own** things (what one owns or is assigned to) or **any**. People may hold several roles and
 //! have the sum of their rights. Nobody, not even an Owner, may open the applications of another's instance, unless its
-//! owner shares them ([`crate::sharing`]).
+//! owner shares them ([`crate::app_sharing`]).
 
 use serde::{Deserialize, Serialize};
 

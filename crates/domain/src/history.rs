@@ -269,7 +269,7 @@ pub enum Event {
         /// The application, for people.
         app: String,
         /// What they may do there.
-        level: crate::sharing::Level,
+        level: crate::app_sharing::Level,
         /// Until when, for people; none if it has no end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<String>,
@@ -387,8 +387,9 @@ pub enum Event {
         /// Which.
         node: NodeId,
     },
-    /// Somebody's share was set.
-    ShareSet {
+    /// Somebody's fair share was set.
+    #[serde(rename = "share-set")]
+    FairShareSet {
         /// Whose, by id.
         person: String,
         /// Their weight.
@@ -651,7 +652,7 @@ impl Event {
             Self::JobMoved { .. } => "job-moved",
             Self::JobEvicted { .. } => "job-evicted",
             Self::NodeEvicted { .. } => "node-evicted",
-            Self::ShareSet { .. } => "share-set",
+            Self::FairShareSet { .. } => "share-set",
             Self::HalfLifeSet { .. } => "half-life-set",
             Self::QueuePolicySet { .. } => "queue-policy-set",
             Self::ScheduleAdded { .. } => "schedule-added",
@@ -788,7 +789,7 @@ impl Event {
             Self::JobMoved { job, over_all: false } => format!("moved {job} in the queue"),
             Self::JobEvicted { job } => format!("evicted {job}"),
             Self::NodeEvicted { node } => format!("evicted {node}"),
-            Self::ShareSet { person, weight } => format!("gave {person} a share of {weight}"),
+            Self::FairShareSet { person, weight } => format!("gave {person} a share of {weight}"),
             Self::HalfLifeSet { half_life } => format!("let use count half after {half_life}"),
             Self::QueuePolicySet { queue, order, backfill } => {
                 format!("let {queue} be served by {order}{}", if *backfill { " with backfill" } else { "" })
@@ -932,7 +933,7 @@ impl Event {
             | Self::ScheduleRemoved { .. } => &[Topic::Schedules, Topic::History],
             Self::LimitSet { .. }
             | Self::BudgetSet { .. }
-            | Self::ShareSet { .. }
+            | Self::FairShareSet { .. }
             | Self::HalfLifeSet { .. }
             | Self::IdleRulesSet { .. }
             | Self::SizePut { .. }

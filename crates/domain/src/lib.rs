@@ -12,6 +12,7 @@
 pub mod access;
 pub mod account;
 pub mod ansi;
+pub mod app_sharing;
 pub mod compute;
 pub mod environment;
 pub mod error;
@@ -30,7 +31,6 @@ pub mod rules;
 pub mod schedule;
 pub mod secrets;
 pub mod session;
-pub mod sharing;
 pub mod ssh;
 pub mod text;
 pub mod throttle;

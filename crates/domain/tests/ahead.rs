@@ -7,7 +7,7 @@ use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, 
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, JobId, Resources};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
-use atelier_domain::world::{Command, Effect, Exit, Input, Order, Outcome, Part, Report, World};
+use atelier_domain::world::{AllocationKey, Command, Effect, Exit, Input, Order, Outcome, Report, World};
 use atelier_domain::{UserId, WorkspaceId};
 
 /// One node with two slots.
@@ -36,7 +36,7 @@ fn submit() -> Input {
     }))
 }
 
-fn off(part: Part) -> Input {
+fn off(part: AllocationKey) -> Input {
     Input::Report(Report::JobOff { part, exit: Exit::Code(0) })
 }
 
@@ -83,7 +83,7 @@ impl Bench {
     }
 }
 
-fn started(outcome: &Outcome) -> Vec<Part> {
+fn started(outcome: &Outcome) -> Vec<AllocationKey> {
     let parts = outcome.effects.iter().filter_map(|effect| match effect {
         Effect::StartJob { part, .. } => Some(*part),
         _ => None,
@@ -91,7 +91,7 @@ fn started(outcome: &Outcome) -> Vec<Part> {
     parts.collect()
 }
 
-fn jobs(parts: &[Part]) -> Vec<u64> {
+fn jobs(parts: &[AllocationKey]) -> Vec<u64> {
     parts.iter().map(|part| part.job.0).collect()
 }
 
@@ -106,11 +106,15 @@ fn nothing_is_handed_ahead_before_a_job_was_quick() {
 impl Bench {
     /// The first two end at once, so from then on the node has six for each of its slots ahead of time.
     fn quicken_after(&mut self) {
-        let running: Vec<Part> = self
+        let running: Vec<AllocationKey> = self
             .world
             .jobs()
             .flat_map(|job| {
-                job.members.iter().map(|member| Part { job: job.id, attempt: job.attempt, node: member.node })
+                job.allocations.iter().map(|allocation| AllocationKey {
+                    job: job.id,
+                    attempt: job.attempt,
+                    node: allocation.node,
+                })
             })
             .collect();
         let outcome = self.step(&running.into_iter().map(off).collect::<Vec<_>>());
@@ -132,7 +136,7 @@ fn what_is_ahead_gets_its_room_in_order_and_more_follows() {
     assert_eq!(state(&it, 4), Some(JobState::Running));
     assert_eq!(state(&it, 5), Some(JobState::Starting));
     // All end in the order in which they were handed over; nothing is left.
-    let mut waiting: Vec<Part> = parts[1..].to_vec();
+    let mut waiting: Vec<AllocationKey> = parts[1..].to_vec();
     waiting.extend(started(&outcome));
     while let Some(part) = waiting.first().copied() {
         waiting.remove(0);
@@ -149,7 +153,7 @@ fn what_waits_too_long_is_asked_back_and_returns_to_the_queue() {
     let parts = started(&it.step(&inputs));
     it.step(&[Input::Report(Report::JobStarted(parts[0])), Input::Report(Report::JobStarted(parts[1]))]);
     let outcome = it.at(it.now + 1_500, &[]);
-    let asked: Vec<Part> = outcome
+    let asked: Vec<AllocationKey> = outcome
         .effects
         .iter()
         .filter_map(|effect| match effect {
@@ -166,7 +170,7 @@ fn what_waits_too_long_is_asked_back_and_returns_to_the_queue() {
     it.step(&[Input::Report(Report::JobGivenBack(parts[3]))]);
     // With room again it starts as another attempt.
     let outcome = it.step(&[off(parts[1])]);
-    assert_eq!(started(&outcome), [Part { attempt: 2, ..parts[3] }]);
+    assert_eq!(started(&outcome), [AllocationKey { attempt: 2, ..parts[3] }]);
 }
 
 #[test]

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use atelier_domain::UserId;
 use atelier_domain::compute::array::{MADE_AT_ONCE, MAX_ARRAY};
+use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::job::{After, AfterWhat, JobSpec, JobState, Priority, RetryCause, Target, Verdict};
 use atelier_domain::compute::quota::{Resource, Scope};
-use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::{ClusterId, JobId, Resources};
 use atelier_domain::reason::Reason;
 use atelier_domain::time::Span;
@@ -242,7 +242,7 @@ impl Both {
             }
             Deed::Share(who, weight) => {
                 let person = UserId::new(PEOPLE[who].to_lowercase());
-                self.same("Owner", Order::SetShare { person, weight });
+                self.same("Owner", Order::SetFairShare { person, weight });
             }
             Deed::Pass(minutes) => self.pass(Span::minutes(minutes)),
             Deed::Restart => {

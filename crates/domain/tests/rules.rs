@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use atelier_domain::UserId;
 use atelier_domain::compute::cluster::{Plan, ScaleSettings};
+use atelier_domain::compute::fair_share::QueuePolicy;
 use atelier_domain::compute::idle::{IdlePolicy, IdleRules};
 use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::compute::job::{
@@ -18,7 +19,6 @@ use atelier_domain::compute::job::{
 use atelier_domain::compute::node::NodePhase;
 use atelier_domain::compute::quota::{Resource, Scope};
 use atelier_domain::compute::script::{MAX_SCRIPT, Script, Scripts};
-use atelier_domain::compute::share::QueuePolicy;
 use atelier_domain::compute::size::{Price, SiteName, Size, Tier};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId, Resources, ScheduleId};
@@ -26,8 +26,8 @@ use atelier_domain::reason::Reason;
 use atelier_domain::schedule::{Action, StopJobs};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
-    About, Answer, Command, Effect, Exit, FoundNode, Input, Key, MoveTo, NewInstance, Order, Outcome, Part, PoolKey,
-    Record, Report, ScheduleTarget, World,
+    About, AllocationKey, Answer, Command, Effect, Exit, FoundNode, Input, Key, MoveTo, NewInstance, Order, Outcome,
+    PoolKey, Record, Report, ScheduleTarget, World,
 };
 use proptest::prelude::*;
 
@@ -59,11 +59,11 @@ fn generation(stage: &Stage, id: InstanceId) -> u64 {
     stage.world.instance(id).expect("it exists").generation
 }
 
-/// Leads an instance into that state, word by word; nobody else says anything.
 fn transfer(instance: InstanceId, from: &str, to: &str) -> Order {
     Order::TransferInstance { instance, from: UserId::new(from), to: UserId::new(to), to_name: to.into() }
 }
 
+/// Leads an instance into that state, word by word; nobody else says anything.
 fn in_state(wanted: InstanceState) -> Stage {
     use InstanceState as S;
     let mut stage = quiet_stage();
@@ -99,7 +99,7 @@ fn in_state(wanted: InstanceState) -> Stage {
     match wanted {
         S::JobRunning => {
             let id = stage.submit(job(Target::Instance(LAB), cores(1)), Span::hours(1));
-            stage.report(Report::JobStarted(Part { job: id, attempt: 1, node }));
+            stage.report(Report::JobStarted(AllocationKey { job: id, attempt: 1, node }));
         }
         S::Restarting => drop(stage.must("Ada", Order::RestartInstance(LAB))),
         S::Unknown | S::Unusable => drop(stage.report(Report::NodeSilent(node))),
@@ -261,7 +261,7 @@ fn job_in(wanted: JobState) -> Option<(Stage, JobId)> {
     stage.reality.is_mute = true;
     let timeout = Some(Span::minutes(5));
     let id = stage.submit(JobSpec { timeout, ..job(Target::Cluster(pool), cores(4)) }, Span::hours(1));
-    let part = Part { job: id, attempt: 1, node: NodeId(1) };
+    let part = AllocationKey { job: id, attempt: 1, node: NodeId(1) };
     if wanted != JobState::Queued {
         stage.report(Report::NodeUp(NodeId(1)));
     }
@@ -280,7 +280,7 @@ fn job_in(wanted: JobState) -> Option<(Stage, JobId)> {
             stage.report(Report::JobStarted(part));
             stage.report(Report::NodePreempted(NodeId(1)));
         }
-        JobState::Completed | JobState::Failed | JobState::Canceled => return None,
+        JobState::Completed | JobState::Failed | JobState::Cancelled => return None,
     }
     assert_eq!(stage.world.job(id).map(|job| job.state()), Some(wanted));
     Some((stage, id))
@@ -584,9 +584,9 @@ fn bad_orders() -> Vec<(&'static str, Order)> {
         ),
         ("a workspace’s limit of running jobs", limit(Scope::Workspace, Resource::RunningJobs, 5)),
         ("a limit below what somebody has running", limit(Scope::Everybody, Resource::RunningCores, 4_000)),
-        ("a weight of nothing", Order::SetShare { person: UserId::new("bo"), weight: 0 }),
-        ("a weight below nothing", Order::SetShare { person: UserId::new("bo"), weight: -5 }),
-        ("a weight of a million", Order::SetShare { person: UserId::new("bo"), weight: 1_000_000 }),
+        ("a weight of nothing", Order::SetFairShare { person: UserId::new("bo"), weight: 0 }),
+        ("a weight below nothing", Order::SetFairShare { person: UserId::new("bo"), weight: -5 }),
+        ("a weight of a million", Order::SetFairShare { person: UserId::new("bo"), weight: 1_000_000 }),
         ("a half-life of a minute", Order::SetHalfLife(Span::minutes(1))),
         ("a half-life of three years", Order::SetHalfLife(years)),
         (
@@ -664,7 +664,7 @@ fn what_drivers_and_agents_say_at_length_is_kept_short() {
     stage.pass(Span::minutes(1));
     let node = stage.world.nodes().map(|node| node.id).max().expect("the next try");
     stage.report(Report::NodeUp(node));
-    stage.report(Report::JobRefused { part: Part { job: id, attempt: 1, node }, detail: huge() });
+    stage.report(Report::JobRefused { part: AllocationKey { job: id, attempt: 1, node }, detail: huge() });
     let bytes = serde_json::to_string(&stage.world.records()).expect("it can be written").len();
     assert!(bytes < 20_000, "{bytes} bytes are kept");
     let said: usize = stage.outcomes.iter().map(|outcome| format!("{outcome:?}").len()).sum();

@@ -8,9 +8,9 @@ mod support;
 use std::collections::BTreeMap;
 
 use atelier_domain::compute::cluster::ScaleSettings;
+use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::job::{After, AfterWhat, EndedAs, JobSpec, Priority, Target, Verdict};
 use atelier_domain::compute::quota::{Resource, Scope};
-use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::size::Tier;
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, JobId, Resources};
@@ -79,7 +79,7 @@ proptest! {
         let people = ["Ada", "Bo", "Cleo", "Dan"];
         for (person, weight) in weights.iter().enumerate() {
             let id = UserId::new(people[person].to_lowercase());
-            stage.must("Owner", Order::SetShare { person: id, weight: weight * 100 });
+            stage.must("Owner", Order::SetFairShare { person: id, weight: weight * 100 });
         }
         for _ in 0..200 {
             // Everybody always has something waiting.
@@ -117,8 +117,8 @@ proptest! {
         lengths in proptest::collection::vec(1_u32..20, 3),
     ) {
         let mut stage = stage(3);
-        stage.must("Owner", Order::SetShare { person: UserId::new("bo"), weight: 1_000 });
-        stage.must("Owner", Order::SetShare { person: UserId::new("ada"), weight });
+        stage.must("Owner", Order::SetFairShare { person: UserId::new("bo"), weight: 1_000 });
+        stage.must("Owner", Order::SetFairShare { person: UserId::new("ada"), weight });
         for _ in 0..20 {
             stage.submit_as("Bo", on_pool(cores(2)), Span::minutes(lengths[0]), Exit::Code(0));
         }
@@ -150,7 +150,7 @@ fn a_queue_is_shared_by_weight_and_says_how() {
     stage.ask_job(JobId(3));
     stage.ask_job(late);
     stage.say("Bo has a third of Ada's weight; after his job he is behind again.");
-    stage.must("Owner", Order::SetShare { person: UserId::new("bo"), weight: 33 });
+    stage.must("Owner", Order::SetFairShare { person: UserId::new("bo"), weight: 33 });
     stage.submit_as("Bo", on_pool(cores(4)), Span::hours(2), Exit::Code(0));
     stage.pass(Span::hours(2));
     stage.pass(Span::minutes(10));
@@ -192,7 +192,7 @@ fn use_fades_and_its_order_survives_months_and_another_half_life() {
     let mut stage = stage(2);
     let workspace = WorkspaceId::new("w");
     let used = |stage: &Stage, person: &str| {
-        let standing = stage.world.standing(&workspace, &UserId::new(person));
+        let standing = stage.world.fair_share_standing(&workspace, &UserId::new(person));
         standing.used / 3_600_000_000
     };
     stage.submit_as("Ada", on_pool(cores(4)), Span::hours(10), Exit::Code(0));
@@ -466,8 +466,11 @@ fn a_job_without_an_end_passes_where_the_first_one_needs_nothing() {
     // The first in the queue gets the first node in an hour; on the other one is a core that it will not need.
     let endless = stage.submit(on_pool(cores(1)), Span::hours(5));
     assert!(started_at(&stage, endless).is_some());
-    let node = stage.world.job(endless).and_then(|job| job.members.first().map(|member| member.node));
-    assert_eq!(node, stage.world.job(JobId(2)).and_then(|job| job.members.first().map(|member| member.node)));
+    let node = stage.world.job(endless).and_then(|job| job.allocations.first().map(|allocation| allocation.node));
+    assert_eq!(
+        node,
+        stage.world.job(JobId(2)).and_then(|job| job.allocations.first().map(|allocation| allocation.node))
+    );
 }
 
 #[test]

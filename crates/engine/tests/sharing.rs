@@ -2,9 +2,9 @@
 
 use atelier_domain::access::Role;
 use atelier_domain::account::Theme;
+use atelier_domain::app_sharing::Level;
 use atelier_domain::compute::InstanceId;
 use atelier_domain::history::Actor;
-use atelier_domain::sharing::Level;
 use atelier_domain::{Timestamp, UserId};
 use atelier_engine::store::{Author, FirstAccount, HistoryFilter, Kind, Missing, NewAccount, NewShare, Person, Store};
 

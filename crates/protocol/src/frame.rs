@@ -1,7 +1,7 @@
 //! Frames: how messages become bytes and back. Nothing here trusts what it reads.
 
 use atelier_domain::compute::{JobId, NodeId};
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -166,7 +166,7 @@ pub enum Bytes {
     /// Output of a part of a job, from that offset on.
     Output {
         /// Which.
-        part: Part,
+        part: AllocationKey,
         /// Where it begins.
         offset: u64,
         /// The output.
@@ -241,7 +241,7 @@ pub fn decode_bytes(frame: &[u8]) -> Result<Bytes, DecodeError> {
                 let node = NodeId(u64::from_be_bytes(number(&mut rest)?));
                 let offset = u64::from_be_bytes(number(&mut rest)?);
                 offset.checked_add(rest.len() as u64)?;
-                Some(Bytes::Output { part: Part { job, attempt, node }, offset, bytes: rest.to_vec() })
+                Some(Bytes::Output { part: AllocationKey { job, attempt, node }, offset, bytes: rest.to_vec() })
             }
             FILE => {
                 let blob = number(&mut rest)?;

@@ -4,7 +4,7 @@ use atelier_domain::UserId;
 use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::text::Text;
 use atelier_domain::time::Span;
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use serde::{Deserialize, Serialize};
 
 use crate::instance::{Activity, AppsStatus, CustomApps, RunScripts, SetUp, Target};
@@ -51,7 +51,7 @@ pub struct Hello {
     /// What it says about itself.
     pub facts: Facts,
     /// Parts of jobs that it has and has not said to be off.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AllocationKey>,
     /// Whether there are more of them, in [`ToServer::Parts`]: a hello is short, since it comes from who knows whom.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
@@ -91,27 +91,27 @@ pub struct Numbered {
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// A part runs. Left out if it is over before it could be said.
-    Started(Part),
+    Started(AllocationKey),
     /// A part could not be started; nothing of it is left.
     Refused {
         /// Which.
-        part: Part,
+        part: AllocationKey,
         /// Why.
         detail: Text,
     },
     /// A part that it was asked to give back has not begun here, and will not.
-    GivenBack(Part),
+    GivenBack(AllocationKey),
     /// The processes of a part have ended; output is still being handed over. Left out if that is quick.
     Exited {
         /// Which.
-        part: Part,
+        part: AllocationKey,
         /// How.
         exit: Exit,
     },
     /// Nothing of a part is left, and all its output was sent before this.
     Off {
         /// Which.
-        part: Part,
+        part: AllocationKey,
         /// How it ended.
         exit: Exit,
     },
@@ -155,7 +155,7 @@ pub enum ToServer {
     /// More parts of jobs, right after a hello that said so. Only then is it welcome.
     Parts {
         /// Which.
-        parts: Vec<Part>,
+        parts: Vec<AllocationKey>,
         /// Whether there are still more.
         more: bool,
     },
@@ -203,7 +203,7 @@ pub enum ToAgent {
         /// Up to which event the server has heard, of this agent.
         heard: u64,
         /// The parts of jobs of which the server has kept output, and how much.
-        kept: Vec<(Part, u64)>,
+        kept: Vec<(AllocationKey, u64)>,
     },
     /// It is not let in, and why. It may try again only if `again` says so.
     Refused {
@@ -217,7 +217,7 @@ pub enum ToAgent {
     /// So much output of a part is kept. Where an agent has sent more, it goes on from there.
     Kept {
         /// Which.
-        part: Part,
+        part: AllocationKey,
         /// How many bytes.
         length: u64,
         /// Whether what was sent left a gap, so that the agent must send again from there.
@@ -228,7 +228,7 @@ pub enum ToAgent {
     /// End a part of a job: ask its processes to end, then kill them. One that is not known is off.
     End {
         /// Which.
-        part: Part,
+        part: AllocationKey,
         /// How long they get.
         grace: Span,
         /// Whether the job's node is taken back and the job goes on elsewhere: a file in its folder says so before anybody is
@@ -239,7 +239,7 @@ pub enum ToAgent {
     /// Give a part of a job back that has not begun. One that has begun goes on; one that is not known is given back.
     GiveBack {
         /// Which.
-        part: Part,
+        part: AllocationKey,
     },
     /// Take no more work and say when nothing runs. A start lifts it.
     Drain,
@@ -312,7 +312,7 @@ impl std::fmt::Debug for Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// Which.
-    pub part: Part,
+    pub part: AllocationKey,
     /// Its number among the parts, from 0.
     pub rank: u32,
     /// All parts, in the order of their numbers.

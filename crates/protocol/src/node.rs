@@ -1,7 +1,7 @@
 //! What an agent says about its node.
 
 use atelier_domain::compute::{JobId, Resources};
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use serde::{Deserialize, Serialize};
 
 /// By what a node's share of the machine is enforced.
@@ -102,7 +102,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSample {
     /// Which.
-    pub part: Part,
+    pub part: AllocationKey,
     /// Thousandths of a core in use.
     pub cores: u64,
     /// Memory in use, in MiB.

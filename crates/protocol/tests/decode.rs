@@ -3,7 +3,7 @@
 use atelier_domain::UserId;
 use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::time::Span;
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::remote::{Endpoint, Screen, SessionStart};
 use atelier_protocol::{
     App, Auth, Bytes, CustomApps, DecodeError, Event, Facts, Hello, JobEnvironment, MAX_BYTES, MAX_FRAME, MAX_HELLO,
@@ -12,8 +12,8 @@ use atelier_protocol::{
 };
 use proptest::prelude::*;
 
-fn part() -> impl Strategy<Value = Part> {
-    (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(job, attempt, node)| Part {
+fn part() -> impl Strategy<Value = AllocationKey> {
+    (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(job, attempt, node)| AllocationKey {
         job: JobId(job),
         attempt,
         node: NodeId(node),
@@ -220,7 +220,7 @@ proptest! {
 
 #[test]
 fn limits_are_enforced() {
-    let part = Part { job: JobId(1), attempt: 1, node: NodeId(1) };
+    let part = AllocationKey { job: JobId(1), attempt: 1, node: NodeId(1) };
     let too_many = ToServer::Events(vec![Numbered { number: 1, event: Event::Started(part) }; 4_097]);
     assert!(matches!(decode_to_server(&encode(&too_many)), Err(DecodeError::TooLong { .. })));
     let too_wordy = ToServer::Leaving { why: "x".repeat(5_000).as_str().into() };
@@ -240,7 +240,7 @@ fn limits_are_enforced() {
 
 #[test]
 fn a_hello_is_short_however_much_an_agent_has() {
-    let part = |job: u64| Part { job: JobId(u64::MAX - job), attempt: u32::MAX, node: NodeId(u64::MAX) };
+    let part = |job: u64| AllocationKey { job: JobId(u64::MAX - job), attempt: u32::MAX, node: NodeId(u64::MAX) };
     let hello = |count: u64| Hello {
         protocol: 1,
         node: NodeId(u64::MAX),

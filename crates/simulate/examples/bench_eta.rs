@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use atelier_domain::compute::cluster::ScaleSettings;
+use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::job::{JobSpec, Priority, Target};
-use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName, Tier};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, JobId, Resources};
 use atelier_domain::text::Problem;
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
-use atelier_domain::world::{Command, Effect, Excerpt, Exit, Input, Order, Part, PoolKey, Report, World};
+use atelier_domain::world::{AllocationKey, Command, Effect, Excerpt, Exit, Input, Order, PoolKey, Report, World};
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_simulate::forecast::{Eta, Expectations, forecast};
 
@@ -32,7 +32,7 @@ const ROUNDS: usize = 3;
 struct Site {
     world: World,
     now: u64,
-    running: VecDeque<Part>,
+    running: VecDeque<AllocationKey>,
     inputs: Vec<Input>,
     submitted: u64,
 }

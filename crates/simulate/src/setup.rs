@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use atelier_domain::compute::ClusterId;
 use atelier_domain::compute::cluster::ScaleSettings;
-use atelier_domain::compute::share::{self, QueuePolicy};
+use atelier_domain::compute::fair_share::{self, QueuePolicy};
 use atelier_domain::compute::size::{ComputeName, SizeName, Tier};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::schedule::{Action, StopJobs};
@@ -186,8 +186,8 @@ pub(crate) fn orders(place: usize, cluster: &ClusterSetup, start: Timestamp) -> 
         tier: Tier::default(),
     };
     let order = match cluster.order {
-        QueueOrder::Fifo => share::QueueOrder::Fifo,
-        QueueOrder::FairShare => share::QueueOrder::FairShare,
+        QueueOrder::Fifo => fair_share::QueueOrder::Fifo,
+        QueueOrder::FairShare => fair_share::QueueOrder::FairShare,
     };
     let policy = QueuePolicy { order, backfill: cluster.backfill };
     let served = Order::SetQueuePolicy { cluster: Some(id), policy };

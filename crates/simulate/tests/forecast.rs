@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use atelier_domain::compute::cluster::ScaleSettings;
+use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::job::{JobPhase, JobSpec, Priority, Target};
-use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName, Tier};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, JobId, NodeId, Resources};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
-use atelier_domain::world::{Answer, Command, Effect, Exit, Input, Order, Part, PoolKey, Report, World};
+use atelier_domain::world::{AllocationKey, Answer, Command, Effect, Exit, Input, Order, PoolKey, Report, World};
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_simulate::forecast::{Eta, Expectations, Unknown, WhatIf, forecast, what_if};
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ struct Site {
     what: BTreeMap<String, Vec<Report>>,
     count: u64,
     wake: Option<u64>,
-    ends: BTreeMap<Part, u64>,
+    ends: BTreeMap<AllocationKey, u64>,
     started: BTreeMap<JobId, Timestamp>,
 }
 

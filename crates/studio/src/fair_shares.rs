@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::ClusterId;
-use atelier_domain::compute::share::{
+use atelier_domain::compute::fair_share::{
     MAX_HALF_LIFE, MAX_WEIGHT, MIN_HALF_LIFE, QueueOrder, QueuePolicy, check_half_life, check_weight,
     tenths_of_core_hours,
 };
@@ -72,11 +72,11 @@ pub async fn read(caller: &Caller, part: &str) -> Result<Shares, AppError> {
         let known: HashMap<UserId, Known> = world
             .people(&of)
             .map(|(id, person)| {
-                let standing = world.standing(&of, id);
+                let standing = world.fair_share_standing(&of, id);
                 (id.clone(), Known { weight: standing.weight, used: standing.used, running: person.running })
             })
             .collect();
-        (world.share_rules(&of), known)
+        (world.fair_share_rules(&of), known)
     })
     .await?;
     let filter = PeopleFilter { part: search_text(part), limit: 10_000, ..PeopleFilter::default() };
@@ -88,7 +88,7 @@ pub async fn read(caller: &Caller, part: &str) -> Result<Shares, AppError> {
     let line = |person: Person| {
         let found = known.get(&person.id);
         let (weight, used) =
-            found.map_or((atelier_domain::compute::share::DEFAULT_WEIGHT, 0), |known| (known.weight, known.used));
+            found.map_or((atelier_domain::compute::fair_share::DEFAULT_WEIGHT, 0), |known| (known.weight, known.used));
         ShareLine {
             part: thousandths(used, all_used),
             meant: found.and_then(|_| thousandths(u128::from(weight), u128::from(all_weights))),
@@ -118,7 +118,7 @@ pub async fn set_weight(
 ) -> Result<Answer, AppError> {
     caller.authorise(Action::QuotaWrite).await?;
     check_weight(weight)?;
-    order(caller, id, Order::SetShare { person, weight }, None, why).await
+    order(caller, id, Order::SetFairShare { person, weight }, None, why).await
 }
 
 /// Says after how long use counts half. Needs `quota.write`.

@@ -1,6 +1,6 @@
 //! Sharing applications of instances over the API.
 
-use atelier_domain::sharing::Level;
+use atelier_domain::app_sharing::Level;
 use atelier_domain::text::{Problem, shortened};
 use atelier_domain::{Timestamp, paths};
 use atelier_studio::instances::sharing;

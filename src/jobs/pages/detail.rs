@@ -129,7 +129,7 @@ fn why(visit: &Visit, detail: &JobDetail) -> AnyView {
     let (tone, title, text) = match (&row.verdict, &detail.waits_for) {
         (Some(Verdict::Succeeded), _) => return ().into_any(),
         (Some(verdict), _) => {
-            let tone = if row.state == JobState::Canceled { Tone::Neutral } else { Tone::Failed };
+            let tone = if row.state == JobState::Cancelled { Tone::Neutral } else { Tone::Failed };
             (tone, format!("The job {}.", verdict.phrase()), next_step(verdict).to_owned())
         }
         (None, Some((sentence, step))) => {

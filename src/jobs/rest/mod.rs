@@ -312,7 +312,7 @@ pub async fn cancel(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothin
     caller.authorise(Action::JobRead).await?;
     let id = job_id(&id)?;
     let row = found(caller, id).await?;
-    if row.state == JobState::Canceled {
+    if row.state == JobState::Cancelled {
         return Ok(json(StatusCode::OK, &described(caller, row).await?));
     }
     match job::cancel(caller, asked.id_for("cancel", &id), id).await {
@@ -320,7 +320,7 @@ pub async fn cancel(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothin
         // Cancelled by somebody else just now is what was asked for.
         Err(error) if job::is_over(&error, id) => {
             let row = found(caller, id).await?;
-            if row.state != JobState::Canceled {
+            if row.state != JobState::Cancelled {
                 return Err(error.into());
             }
         }

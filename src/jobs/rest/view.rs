@@ -184,7 +184,7 @@ impl JobView {
             resources: Needs { nodes: job.spec.nodes, each: job.spec.shape.into() },
             timeout_seconds: job.spec.timeout.map(|span| span.as_millis() / 1_000),
             attempt: job.attempt,
-            nodes: job.members.iter().map(|member| member.node.to_string()).collect(),
+            nodes: job.allocations.iter().map(|allocation| allocation.node.to_string()).collect(),
             attempts: job.past.into_iter().map(AttemptView::from).collect(),
             times: Times {
                 submitted: When(job.submitted),

@@ -1,8 +1,8 @@
 //! Shares: who is meant to have how much of what everybody waits for, and who has had it.
 
 use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::fair_share::{DEFAULT_WEIGHT, MAX_WEIGHT, QueueOrder};
 use atelier_domain::compute::resources::Cores;
-use atelier_domain::compute::share::{DEFAULT_WEIGHT, MAX_WEIGHT, QueueOrder};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::{MAX_WHY, counted};
@@ -237,7 +237,7 @@ fn serverless(visit: &Visit, shares: &Shares) -> AnyView {
 /// The two choices about a queue.
 pub fn policy_fields(
     state: &FormState,
-    present: atelier_domain::compute::share::QueuePolicy,
+    present: atelier_domain::compute::fair_share::QueuePolicy,
     is_fixed: bool,
 ) -> AnyView {
     let typed = state.value("order", present.order.key());

@@ -1,7 +1,7 @@
 //! Shares: read by everybody, set by those who may.
 
 use atelier_domain::access::Action;
-use atelier_domain::compute::share::{QueuePolicy, check_half_life, check_weight};
+use atelier_domain::compute::fair_share::{QueuePolicy, check_half_life, check_weight};
 use atelier_domain::text::{Problem, parse_why};
 use atelier_domain::time::Span;
 use atelier_studio::caller::Caller;
@@ -137,7 +137,7 @@ pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted
     };
     let half_life = wanted.half_life_hours.map(half_life).transpose().map_err(AppError::from)?;
     let workspace = caller.actor()?.workspace.id.clone();
-    let present = ask(caller, move |world| world.share_rules(&workspace).serverless).await?;
+    let present = ask(caller, move |world| world.fair_share_rules(&workspace).serverless).await?;
     let serverless = wanted.serverless.as_ref().map(|wanted| wanted.over(present)).transpose();
     let serverless = serverless.map_err(AppError::from)?;
     if let Some((person, weight)) = person {

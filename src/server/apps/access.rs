@@ -1,8 +1,8 @@
 //! How somebody may enter an application: as its owner, or by a share.
 
 use atelier_domain::access::{Action, Whose};
+use atelier_domain::app_sharing::{Level, Standing, opens};
 use atelier_domain::compute::InstanceId;
-use atelier_domain::sharing::{Level, Standing, opens};
 use atelier_domain::{Timestamp, UserId};
 use atelier_engine::clock;
 use atelier_engine::store::{self, Person, ShareKey};

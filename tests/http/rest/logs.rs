@@ -126,11 +126,11 @@ async fn a_follower_may_come_before_the_job_begins_and_goes_when_it_never_does()
     assert_eq!(log.is(200).text, "");
 }
 
-async fn placed_on(server: &Server, job: JobId) -> Vec<atelier_domain::world::Part> {
+async fn placed_on(server: &Server, job: JobId) -> Vec<atelier_domain::world::AllocationKey> {
     let parts = move |world: &atelier_domain::world::World| {
         let job = world.job(job)?;
-        let part = |node| atelier_domain::world::Part { job: job.id, attempt: job.attempt, node };
-        Some(job.members.iter().map(|member| part(member.node)).collect())
+        let part = |node| atelier_domain::world::AllocationKey { job: job.id, attempt: job.attempt, node };
+        Some(job.allocations.iter().map(|allocation| part(allocation.node)).collect())
     };
     server.state.engine().ask(parts).await.expect("answers").unwrap_or_default()
 }

@@ -14,7 +14,7 @@ use atelier_domain::compute::{JobId, NodeId, Resources};
 use atelier_domain::history::Actor;
 use atelier_domain::name::EmailAddress;
 use atelier_domain::token::{Lifetime, TokenName};
-use atelier_domain::world::{Command, Exit, Order, Part, Report, World};
+use atelier_domain::world::{AllocationKey, Command, Exit, Order, Report, World};
 use atelier_engine::clock;
 use atelier_engine::run::{CommandId, NewOrder};
 use atelier_engine::store::Author;
@@ -217,11 +217,11 @@ pub async fn until_waiting(server: &Server, count: usize) {
 }
 
 /// Lets every node that is being made come up, and gives the part of the job on its first node.
-pub async fn placed(server: &Server, job: JobId) -> Part {
+pub async fn placed(server: &Server, job: JobId) -> AllocationKey {
     until(server, "a node for the job", move |world| {
         let job = world.job(job)?;
         let waits = world.nodes().any(|node| !node.takes_jobs());
-        (waits || !job.members.is_empty()).then_some(())
+        (waits || !job.allocations.is_empty()).then_some(())
     })
     .await;
     let nodes: Vec<NodeId> =
@@ -231,14 +231,14 @@ pub async fn placed(server: &Server, job: JobId) -> Part {
     }
     until(server, "the job's place", move |world| {
         let job = world.job(job)?;
-        let member = job.members.first()?;
-        Some(Part { job: job.id, attempt: job.attempt, node: member.node })
+        let allocation = job.allocations.first()?;
+        Some(AllocationKey { job: job.id, attempt: job.attempt, node: allocation.node })
     })
     .await
 }
 
 /// Runs a part to its end.
-pub async fn run(server: &Server, part: Part, code: i32) {
+pub async fn run(server: &Server, part: AllocationKey, code: i32) {
     let exit = Exit::Code(code);
     for report in [Report::JobStarted(part), Report::JobExited { part, exit }, Report::JobOff { part, exit }] {
         server.state.engine().report(report).await.expect("heard");

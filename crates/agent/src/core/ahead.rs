@@ -4,7 +4,7 @@
 //! until it has said one of the two, the next has not begun; but which of them its processes are of is not known. That is why
 //! [`Agent::signal`] waits for its word.
 
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::Event;
 use rustix::process::Signal;
 
@@ -32,14 +32,14 @@ impl Agent {
     }
 
     /// A worker of the same person that has only just begun with a part of the same shape: it will have the room.
-    fn worker_to_be_free(&self, part: Part) -> Option<WorkerId> {
+    fn worker_to_be_free(&self, part: AllocationKey) -> Option<WorkerId> {
         let start = &self.parts.get(&part)?.start;
         let is_plain = !start.task.is_alone && start.task.files.is_empty() && start.shape.gpus == 0;
         if !is_plain || !self.has_user(&start.person) {
             return None;
         }
         let home = self.sandboxes.of(&start.person.id)?;
-        let will_do = |id: WorkerId, current: Part| {
+        let will_do = |id: WorkerId, current: AllocationKey| {
             self.parts.get(&current).is_some_and(|held| {
                 held.stage == Stage::Running(id)
                     && held.start.shape == start.shape
@@ -56,7 +56,7 @@ impl Agent {
     }
 
     /// A worker has ended its part, and so begins the next that it has.
-    pub(super) fn begin_next(&mut self, id: WorkerId, part: Part) {
+    pub(super) fn begin_next(&mut self, id: WorkerId, part: AllocationKey) {
         let (Some(worker), Some(held)) = (self.sandboxes.workers.get_mut(&id), self.parts.get_mut(&part)) else {
             return;
         };
@@ -85,7 +85,7 @@ impl Agent {
     }
 
     /// A part that was next waits again, unless it need not.
-    pub(super) fn return_to_queue(&mut self, part: Part) {
+    pub(super) fn return_to_queue(&mut self, part: AllocationKey) {
         let Some(held) = self.parts.get_mut(&part) else { return };
         held.pipe = None;
         held.stage = Stage::Queued;

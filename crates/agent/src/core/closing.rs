@@ -11,7 +11,7 @@ use atelier_domain::world::Exit;
 use rustix::process::{Signal, WaitOptions, wait};
 
 use super::Agent;
-use super::seats::COLD;
+use super::worker_pool::COLD;
 use crate::facts::Isolation;
 use crate::sandbox::{Sandbox, SandboxId, Worker, WorkerId};
 use crate::{clock, processes};
@@ -97,7 +97,7 @@ impl Agent {
         let waiting = if sandbox.is_ready { std::mem::take(&mut sandbox.waiting) } else { VecDeque::new() };
         self.closing.push(Closing { id, sandbox, since: now, pause: FIRST_PAUSE, next: now, is_known: false });
         for part in waiting {
-            self.seat(part);
+            self.find_worker(part);
         }
     }
 
@@ -181,7 +181,7 @@ impl Agent {
         }
         self.remove_temporary(id);
         if sandbox.is_ready {
-            return self.lose_crew(id, "its sandbox has ended");
+            return self.lose_instance_workers(id, "its sandbox has ended");
         }
         let mut complaints = [0; 500];
         let _ = rustix::io::ioctl_fionbio(&sandbox.complaints, true);
@@ -189,7 +189,7 @@ impl Agent {
         let why = String::from_utf8_lossy(&complaints[..length]).trim().to_owned();
         tracing::warn!(why, "a sandbox could not be made");
         self.warm_again = clock::now() + COLD;
-        self.lose_crew(id, &why);
+        self.lose_instance_workers(id, &why);
         for part in sandbox.waiting {
             self.refuse(part, format!("its sandbox cannot be made: {why}"));
         }
@@ -213,7 +213,7 @@ impl Agent {
             self.retire_sandbox(id);
         }
         for part in waiting {
-            self.seat(part);
+            self.find_worker(part);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use rustix::process::Signal;
 
 use super::Agent;
@@ -25,7 +25,7 @@ const SANDBOX_ROUNDS: u32 = 200;
 
 impl Agent {
     /// Ends a part: its processes get `grace` to end by themselves.
-    pub(super) fn end(&mut self, part: Part, grace: Duration, why: Why) {
+    pub(super) fn end(&mut self, part: AllocationKey, grace: Duration, why: Why) {
         let Some(held) = self.parts.get_mut(&part) else { return };
         let now = clock::now();
         let kill_at = now.checked_add(grace).unwrap_or(now);
@@ -64,7 +64,7 @@ impl Agent {
     }
 
     /// Has the launcher put a file into the folder of a part that says that its node is taken back. Says whether it was asked to.
-    fn give_notice(&self, worker: WorkerId, part: Part, grace: Duration) -> bool {
+    fn give_notice(&self, worker: WorkerId, part: AllocationKey, grace: Duration) -> bool {
         let Some((_, sandbox)) = self.worker_and_sandbox(worker) else { return false };
         let Some(held) = self.parts.get(&part) else { return false };
         let (folder, owner) = (sandbox.places.folder(&held.start), sandbox.uid);
@@ -98,7 +98,7 @@ impl Agent {
     /// Looks after parts that are being ended, or ought to be.
     pub(super) fn meet_deadlines(&mut self, now: Instant) {
         self.go_on_closing(now);
-        let busy: Vec<(WorkerId, Part)> =
+        let busy: Vec<(WorkerId, AllocationKey)> =
             self.sandboxes.workers.iter().filter_map(|(id, worker)| Some((*id, worker.part?))).collect();
         for (id, part) in busy {
             let Some(held) = self.parts.get_mut(&part) else { continue };

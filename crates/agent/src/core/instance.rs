@@ -11,14 +11,14 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::sync::oneshot;
 
 use super::Agent;
-use super::crew::Crew;
+use super::instance_workers::InstanceWorkers;
 use crate::blobs::is_name;
-use crate::instance::{self, Ask, Load, Standing};
+use crate::instance::{self, Ask, Load, Supervisor};
 
 /// The instance on this node, as the loop knows it.
 #[derive(Debug, Default)]
 pub struct Hosted {
-    standing: Option<Arc<Standing>>,
+    supervisor: Option<Arc<Supervisor>>,
     /// How its set-up went, once that is known; said again to a server that asks again.
     set_up: Option<Event>,
     /// How its scripts went.
@@ -29,13 +29,13 @@ pub struct Hosted {
     fetching: Vec<(String, oneshot::Sender<Result<File, String>>)>,
     /// The most that a GPU was busy since somebody asked.
     gpu: Option<f32>,
-    pub(super) crew: Crew,
+    pub(super) workers: InstanceWorkers,
 }
 
 impl Hosted {
     /// Whose it is.
     pub(super) fn person(&self) -> Option<UserId> {
-        self.standing.as_ref().map(|standing| standing.set_up.person.id.clone())
+        self.supervisor.as_ref().map(|supervisor| supervisor.set_up.person.id.clone())
     }
 }
 
@@ -47,18 +47,18 @@ impl Agent {
             ToAgent::RunScripts(scripts) => self.on_scripts(*scripts),
             ToAgent::Open { ticket, target } => self.on_open(ticket, target),
             ToAgent::TellActivity => {
-                if let Some(standing) = &self.hosted.standing {
-                    standing.tell.notify_one();
+                if let Some(supervisor) = &self.hosted.supervisor {
+                    supervisor.tell.notify_one();
                 }
             }
             ToAgent::Apps(custom) => {
-                if let Some(standing) = self.standing_of(custom.instance) {
-                    standing.replace_apps(custom.revision, custom.apps);
+                if let Some(supervisor) = self.supervisor_of(custom.instance) {
+                    supervisor.replace_apps(custom.revision, custom.apps);
                 }
             }
             ToAgent::RestartApp { instance, name } => {
-                if let Some(standing) = self.standing_of(instance) {
-                    standing.restart_app(&name);
+                if let Some(supervisor) = self.supervisor_of(instance) {
+                    supervisor.restart_app(&name);
                 }
             }
             _ => {}
@@ -66,14 +66,14 @@ impl Agent {
     }
 
     /// The instance here, if it is that one.
-    fn standing_of(&self, instance: InstanceId) -> Option<&Arc<Standing>> {
-        self.hosted.standing.as_ref().filter(|standing| standing.set_up.instance == instance)
+    fn supervisor_of(&self, instance: InstanceId) -> Option<&Arc<Supervisor>> {
+        self.hosted.supervisor.as_ref().filter(|supervisor| supervisor.set_up.instance == instance)
     }
 
     fn on_set_up(&mut self, set_up: SetUp) {
         let SetUp { instance, generation, .. } = set_up;
-        let known = self.hosted.standing.as_ref().filter(|standing| standing.set_up.instance == instance);
-        match known.map(|standing| standing.set_up.generation) {
+        let known = self.hosted.supervisor.as_ref().filter(|supervisor| supervisor.set_up.instance == instance);
+        match known.map(|supervisor| supervisor.set_up.generation) {
             Some(now) if now > generation => return,
             Some(now) if now == generation => return self.say_again(self.hosted.set_up.clone()),
             _ => {}
@@ -84,18 +84,18 @@ impl Agent {
         }
         allow_many_files();
         let (config, isolation) = (self.config.clone(), self.isolation.clone());
-        let standing = Arc::new(Standing::new(set_up, config, isolation, self.inbox.clone()));
-        let before = self.hosted.standing.replace(Arc::clone(&standing));
+        let supervisor = Arc::new(Supervisor::new(set_up, config, isolation, self.inbox.clone()));
+        let before = self.hosted.supervisor.replace(Arc::clone(&supervisor));
         (self.hosted.set_up, self.hosted.scripts, self.hosted.has_begun_scripts) = (None, None, false);
-        tokio::spawn(instance::begin(standing, before));
+        tokio::spawn(instance::begin(supervisor, before));
     }
 
     fn on_scripts(&mut self, scripts: RunScripts) {
         let RunScripts { instance, generation, .. } = scripts;
-        let is_it = |standing: &&Arc<Standing>| {
-            (standing.set_up.instance, standing.set_up.generation) == (instance, generation)
+        let is_it = |supervisor: &&Arc<Supervisor>| {
+            (supervisor.set_up.instance, supervisor.set_up.generation) == (instance, generation)
         };
-        let Some(standing) = self.hosted.standing.as_ref().filter(is_it) else {
+        let Some(supervisor) = self.hosted.supervisor.as_ref().filter(is_it) else {
             tracing::warn!(%instance, generation, "scripts of an instance that is not here");
             return;
         };
@@ -107,7 +107,7 @@ impl Agent {
             return self.outbox.add(Event::ScriptsDone { instance, generation, creation_done: false, failure });
         }
         self.hosted.has_begun_scripts = true;
-        tokio::spawn(instance::run_scripts(Arc::clone(standing), scripts));
+        tokio::spawn(instance::run_scripts(Arc::clone(supervisor), scripts));
     }
 
     /// What was asked before is answered as before; where there is no answer yet, it comes.
@@ -116,8 +116,8 @@ impl Agent {
     }
 
     fn on_open(&self, ticket: String, target: Target) {
-        match &self.hosted.standing {
-            Some(standing) => drop(tokio::spawn(instance::open_stream(Arc::clone(standing), ticket, target))),
+        match &self.hosted.supervisor {
+            Some(supervisor) => drop(tokio::spawn(instance::open_stream(Arc::clone(supervisor), ticket, target))),
             None => self.say(&ToServer::Unreachable { ticket, why: "no instance is set up on this node".into() }),
         }
     }
@@ -125,13 +125,13 @@ impl Agent {
     /// A task of the instance wants something.
     pub(super) fn on_ask(&mut self, ask: Ask) {
         match ask {
-            Ask::Dwell(place, dwelling) => self.dwell(place, *dwelling),
-            Ask::Vacate(place, reply) => self.vacate(place, reply),
-            Ask::Hire(place, reply) => self.hire(place, reply),
-            Ask::Spoken(id, spoken) => self.on_hired(id, spoken),
-            Ask::Signal(id, signal) => self.signal_hired(id, signal),
-            Ask::Kill(id, round) => self.kill_hired(id, round),
-            Ask::Release(id, is_over) => self.release_hired(id, is_over),
+            Ask::SetMounts(place, mounts) => self.set_mounts(place, *mounts),
+            Ask::EndSandboxes(place, reply) => self.end_sandboxes(place, reply),
+            Ask::AcquireWorker(place, reply) => self.acquire_worker(place, reply),
+            Ask::Spoken(id, spoken) => self.on_instance_worker(id, spoken),
+            Ask::Signal(id, signal) => self.signal_instance_worker(id, signal),
+            Ask::Kill(id, round) => self.kill_instance_worker(id, round),
+            Ask::Release(id, is_over) => self.release_instance_worker(id, is_over),
             Ask::Fetch(blob, reply) => self.fetch_script(blob, reply),
             Ask::Measure(reply) => drop(reply.send(self.measure())),
             Ask::Answer(generation, event) => self.on_answer(generation, event),
@@ -144,7 +144,7 @@ impl Agent {
     }
 
     fn on_answer(&mut self, generation: u64, event: Event) {
-        if self.hosted.standing.as_ref().is_none_or(|standing| standing.set_up.generation != generation) {
+        if self.hosted.supervisor.as_ref().is_none_or(|supervisor| supervisor.set_up.generation != generation) {
             return;
         }
         match &event {
@@ -157,8 +157,8 @@ impl Agent {
 
     /// The server is there again, and has forgotten how applications do.
     pub(super) fn greet_for_instance(&self) {
-        if let Some(standing) = &self.hosted.standing {
-            standing.say_apps();
+        if let Some(supervisor) = &self.hosted.supervisor {
+            supervisor.say_apps();
         }
     }
 
@@ -194,7 +194,7 @@ impl Agent {
         let is_job = |held: &super::Held| matches!(held.stage, super::part::Stage::Running(_));
         let mut jobs: Vec<_> = self.parts.iter().filter(|(_, held)| is_job(held)).map(|(part, _)| part.job).collect();
         jobs.sort_unstable();
-        let (cpu, pids) = self.hosted.crew.usage();
+        let (cpu, pids) = self.hosted.workers.usage();
         Load { at: crate::clock::now(), cpu, pids, gpu: self.hosted.gpu.take(), jobs }
     }
 
@@ -207,21 +207,21 @@ impl Agent {
 
     /// Ends the instance with its node.
     pub(super) fn end_instance(&self, grace: Duration) {
-        if let Some(standing) = &self.hosted.standing {
-            standing.end(grace);
+        if let Some(supervisor) = &self.hosted.supervisor {
+            supervisor.end(grace);
         }
     }
 
     /// At the agent's own end.
     pub(super) fn leave_instance(&self) {
-        if let Some(standing) = &self.hosted.standing {
-            standing.leave();
+        if let Some(supervisor) = &self.hosted.supervisor {
+            supervisor.leave();
         }
     }
 
     /// Whether nothing of it runs any more.
     pub(super) fn has_instance_ended(&self) -> bool {
-        self.hosted.crew.is_empty()
+        self.hosted.workers.is_empty()
     }
 }
 

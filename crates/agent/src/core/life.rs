@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::Event;
 
 use super::Agent;
@@ -141,18 +141,18 @@ impl Agent {
 
     /// Ends workers for single jobs that were made ahead of time, if no such job waits any more.
     fn retire_forlorn_workers(&mut self) {
-        let is_alone = |part: &Part| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
+        let is_alone = |part: &AllocationKey| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
         if self.queue.iter().any(is_alone) {
             return;
         }
-        let nurseries = self.sandboxes.sandboxes.iter_mut().filter(|(_, sandbox)| sandbox.kind == Kind::Nursery);
-        let nurseries: Vec<SandboxId> = nurseries
+        let per_job = self.sandboxes.sandboxes.iter_mut().filter(|(_, sandbox)| sandbox.kind == Kind::PerJob);
+        let per_job: Vec<SandboxId> = per_job
             .map(|(id, sandbox)| {
                 sandbox.warm = 0;
                 *id
             })
             .collect();
-        for id in nurseries {
+        for id in per_job {
             for worker in self.sandboxes.idle(id).collect::<Vec<_>>() {
                 if let Some(worker) = self.sandboxes.workers.get_mut(&worker) {
                     worker.is_spent = true;

@@ -6,16 +6,16 @@
 
 mod ahead;
 mod closing;
-mod crew;
 mod ends;
 mod instance;
+mod instance_workers;
 mod life;
 mod output;
 mod part;
 mod recent;
-mod seats;
 mod server;
 mod starts;
+mod worker_pool;
 mod workers;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Facts, ToServer, encode};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -66,7 +66,7 @@ pub enum Happening {
     /// To a worker.
     Worker(WorkerId, Spoken),
     /// A part has printed something.
-    Readable(Part),
+    Readable(AllocationKey),
     /// To the instance here.
     Instance(Box<Ask>),
 }
@@ -112,17 +112,17 @@ pub struct Agent {
     must_repeat: bool,
     /// Until when events wait for more of them.
     hold: Option<Instant>,
-    parts: HashMap<Part, Held>,
+    parts: HashMap<AllocationKey, Held>,
     /// Parts that wait for room, oldest first.
-    queue: VecDeque<Part>,
+    queue: VecDeque<AllocationKey>,
     /// Parts that have ended and are not off yet.
-    over: Vec<Part>,
+    over: Vec<AllocationKey>,
     /// Parts with output to send, in turn.
-    line: VecDeque<Part>,
+    line: VecDeque<AllocationKey>,
     /// Parts that have more to read than there is room for.
-    paused: HashSet<Part>,
+    paused: HashSet<AllocationKey>,
     /// Parts that are off and whose output must be sent again first.
-    lagging: HashSet<Part>,
+    lagging: HashSet<AllocationKey>,
     /// Bytes of output that were sent and that the server has not kept yet.
     under_way: u64,
     /// Parts that the server knows to be off: what comes late about them changes nothing.

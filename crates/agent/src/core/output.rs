@@ -1,6 +1,6 @@
 //! Output on its way from jobs to the server.
 
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Bytes, Event, MAX_BYTES};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -24,7 +24,7 @@ impl Held {
 
 impl Agent {
     /// Reads what a part has printed, as far as there is room for it.
-    pub(super) fn read_output(&mut self, part: Part) {
+    pub(super) fn read_output(&mut self, part: AllocationKey) {
         let (limit, in_memory) = (self.config.log_limit_mib << 20, self.in_memory());
         self.buffer.resize(MAX_BYTES, 0);
         let Some(held) = self.parts.get_mut(&part) else { return };
@@ -52,7 +52,7 @@ impl Agent {
 
     /// Reads all that is left of a part whose processes are gone. That is no more than a pipe holds, so limits do not matter; and
     /// if somebody else still holds the pipe, what they write is not of this part.
-    pub(super) fn read_rest(&mut self, part: Part) {
+    pub(super) fn read_rest(&mut self, part: AllocationKey) {
         let in_memory = self.in_memory();
         self.paused.remove(&part);
         let Some(held) = self.parts.get_mut(&part) else { return };
@@ -74,7 +74,7 @@ impl Agent {
         (IN_MEMORY / self.sandboxes.workers.len().max(1)).max(LEAST_IN_MEMORY)
     }
 
-    fn stand_in_line(&mut self, part: Part) {
+    fn stand_in_line(&mut self, part: AllocationKey) {
         if let Some(held) = self.parts.get_mut(&part)
             && !held.is_in_line
             && !held.log.is_sent()
@@ -125,7 +125,7 @@ impl Agent {
     }
 
     /// The server has kept output of a part.
-    pub(super) fn on_kept(&mut self, part: Part, length: u64, again: bool) {
+    pub(super) fn on_kept(&mut self, part: AllocationKey, length: u64, again: bool) {
         let Some(held) = self.parts.get_mut(&part) else { return };
         let mut settled = held.log.keep(length);
         if again {

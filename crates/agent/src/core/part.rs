@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::Start;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
@@ -140,7 +140,7 @@ impl Drop for Watcher {
 
 impl Pipe {
     /// Begins to watch.
-    pub fn watch(self, part: Part, inbox: UnboundedSender<Happening>) -> std::io::Result<Self> {
+    pub fn watch(self, part: AllocationKey, inbox: UnboundedSender<Happening>) -> std::io::Result<Self> {
         let Self::Still(pipe) = self else { return Ok(self) };
         // A larger pipe means fewer turns for those who print a lot. Where it is not allowed, the usual size does.
         let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 256 << 10);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 
 /// So many are remembered.
 const MOST: usize = 4_096;
@@ -10,13 +10,13 @@ const MOST: usize = 4_096;
 /// The last parts that the server knows to be off.
 #[derive(Debug, Default)]
 pub struct Recent {
-    known: HashSet<Part>,
-    order: VecDeque<Part>,
+    known: HashSet<AllocationKey>,
+    order: VecDeque<AllocationKey>,
 }
 
 impl Recent {
     /// One more; the oldest is forgotten for it.
-    pub fn add(&mut self, part: Part) {
+    pub fn add(&mut self, part: AllocationKey) {
         if self.known.insert(part) {
             self.order.push_back(part);
         }
@@ -28,7 +28,7 @@ impl Recent {
     }
 
     /// Whether it was here.
-    pub fn has(&self, part: Part) -> bool {
+    pub fn has(&self, part: AllocationKey) -> bool {
         self.known.contains(&part)
     }
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_oldest_is_forgotten() {
-        let part = |job: u64| Part { job: JobId(job), attempt: 1, node: NodeId(1) };
+        let part = |job: u64| AllocationKey { job: JobId(job), attempt: 1, node: NodeId(1) };
         let mut recent = Recent::default();
         for job in (0..=MOST as u64).chain([5, 6]) {
             recent.add(part(job));

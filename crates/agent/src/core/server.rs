@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::{Auth, Bytes, Event, Hello, ToAgent, ToServer, VERSION};
 
 use super::part::{Held, Why};
@@ -95,7 +95,7 @@ impl Agent {
     }
 
     /// Everything that the server does not have is sent again: output first, then events.
-    fn on_welcome(&mut self, heard: u64, kept: Vec<(Part, u64)>) {
+    fn on_welcome(&mut self, heard: u64, kept: Vec<(AllocationKey, u64)>) {
         if let Some(link) = &mut self.link {
             link.is_welcome = true;
         }
@@ -176,7 +176,7 @@ impl Agent {
     }
 
     /// A part that still waits for room goes back, and never begins here.
-    fn on_give_back(&mut self, part: Part) {
+    fn on_give_back(&mut self, part: AllocationKey) {
         match self.queue.iter().position(|waiting| *waiting == part) {
             Some(place) => {
                 self.queue.remove(place);
@@ -195,7 +195,7 @@ impl Agent {
         self.outbox.add(Event::GivenBack(part));
     }
 
-    fn on_end(&mut self, part: Part, grace: atelier_domain::time::Span, is_preempted: bool) {
+    fn on_end(&mut self, part: AllocationKey, grace: atelier_domain::time::Span, is_preempted: bool) {
         if self.parts.contains_key(&part) {
             let why = if is_preempted { Why::Preempted } else { Why::Told };
             self.end(part, clock::duration(grace), why);
@@ -226,7 +226,7 @@ impl Agent {
             Progress::More => {}
             Progress::Done(blob) => {
                 self.script_fetched(&blob, None);
-                self.seat_what_has_its_files();
+                self.assign_what_has_its_files();
             }
             Progress::Failed(blob, why) => {
                 self.script_fetched(&blob, Some(&why));

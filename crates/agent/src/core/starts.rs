@@ -1,11 +1,11 @@
-//! From a start to the job: room, files, and what a worker is told. Where the worker comes from is in `seats`.
+//! From a start to the job: room, files, and what a worker is told. Where the worker comes from is in `worker_pool`.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use atelier_confine::PartGroup;
 use atelier_domain::text::Text;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Event, Person, Run};
 
 use super::Agent;
@@ -46,7 +46,7 @@ impl Agent {
         self.isolation == Isolation::None || person.uid.is_some_and(|uid| uid != 0)
     }
 
-    fn begin(&mut self, part: Part) {
+    fn begin(&mut self, part: AllocationKey) {
         let Some(held) = self.parts.get(&part) else { return };
         let start = &held.start;
         if let Some(strange) = start.task.files.iter().find(|file| launcher::inside(&file.path).is_none()) {
@@ -63,7 +63,7 @@ impl Agent {
         let missing: Vec<String> =
             start.task.files.iter().map(|file| file.blob.clone()).filter(|blob| !self.blobs.has(blob)).collect();
         if missing.is_empty() {
-            return self.seat(part);
+            return self.find_worker(part);
         }
         let is_idle = !self.blobs.is_busy();
         for blob in &missing {
@@ -75,12 +75,12 @@ impl Agent {
     }
 
     /// A file has come: whoever has all of theirs now goes on.
-    pub(super) fn seat_what_has_its_files(&mut self) {
+    pub(super) fn assign_what_has_its_files(&mut self) {
         let has_all = |held: &super::Held| held.start.task.files.iter().all(|file| self.blobs.has(&file.blob));
         let waiting = self.parts.iter().filter(|(_, held)| held.stage == Stage::Fetching);
-        let ready: Vec<Part> = waiting.filter(|(_, held)| has_all(held)).map(|(part, _)| *part).collect();
+        let ready: Vec<AllocationKey> = waiting.filter(|(_, held)| has_all(held)).map(|(part, _)| *part).collect();
         for part in ready {
-            self.seat(part);
+            self.find_worker(part);
         }
     }
 
@@ -91,14 +91,15 @@ impl Agent {
             held.start.task.files.iter().find(|file| file.blob == blob).map(|file| file.path.clone())
         };
         let waiting = self.parts.iter().filter(|(_, held)| waits(held));
-        let failed: Vec<(Part, String)> = waiting.filter_map(|(part, held)| Some((*part, wants(held)?))).collect();
+        let failed: Vec<(AllocationKey, String)> =
+            waiting.filter_map(|(part, held)| Some((*part, wants(held)?))).collect();
         for (part, path) in failed {
             self.refuse(part, format!("the file “{path}” cannot be had: {why}"));
         }
     }
 
     /// Gives a worker something to do: the files first, then the job.
-    pub(super) fn employ(&mut self, id: WorkerId, part: Part) {
+    pub(super) fn assign(&mut self, id: WorkerId, part: AllocationKey) {
         let (Some(worker), Some(held)) = (self.sandboxes.workers.get_mut(&id), self.parts.get_mut(&part)) else {
             return;
         };
@@ -164,7 +165,7 @@ impl Agent {
     }
 
     /// Sends a part to a worker, and keeps the end of the pipe that its output comes from.
-    pub(super) fn hand_over(&mut self, id: WorkerId, part: Part) -> std::io::Result<()> {
+    pub(super) fn hand_over(&mut self, id: WorkerId, part: AllocationKey) -> std::io::Result<()> {
         let Some(worker) = self.sandboxes.workers.get_mut(&id) else { return Ok(()) };
         let Some(places) = self.sandboxes.sandboxes.get(&worker.sandbox).map(|sandbox| &sandbox.places) else {
             return Ok(());
@@ -192,7 +193,7 @@ impl Agent {
     }
 
     /// A worker has begun with a part, or will at any moment.
-    pub(super) fn has_begun(&mut self, id: WorkerId, part: Part) {
+    pub(super) fn has_begun(&mut self, id: WorkerId, part: AllocationKey) {
         let Some(held) = self.parts.get_mut(&part) else { return };
         held.stage = Stage::Running(id);
         // From now on the agent needs none of it; a part may stay a while until the server has heard of its end.
@@ -214,7 +215,7 @@ impl Agent {
     }
 
     /// A part could not be started, and nothing of it is left.
-    pub(super) fn refuse(&mut self, part: Part, why: String) {
+    pub(super) fn refuse(&mut self, part: AllocationKey, why: String) {
         self.release(part);
         if let Some(held) = self.parts.get_mut(&part) {
             held.stage = Stage::Over;
@@ -226,7 +227,7 @@ impl Agent {
     }
 
     /// Gives back the room of a part.
-    pub(super) fn release(&mut self, part: Part) {
+    pub(super) fn release(&mut self, part: AllocationKey) {
         if let Some(held) = self.parts.get_mut(&part)
             && let Some(gpus) = held.gpus.take()
         {

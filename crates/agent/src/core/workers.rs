@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::Event;
 use rustix::process::Signal;
 
@@ -29,8 +29,8 @@ impl Agent {
                 sandbox.first = handles.into_iter().next().filter(|first| {
                     has_view && processes::of_handle(first).is_some_and(|pid| processes::is_below(pid, sandbox.pid))
                 });
-                self.staff(id);
-                if self.sandboxes.is_nursery(id) {
+                self.serve_waiting(id);
+                if self.sandboxes.is_per_job(id) {
                     // Its workers have others, and what else was in there is mounted.
                     self.remove_temporary(id);
                 }
@@ -43,7 +43,9 @@ impl Agent {
                     worker.lingers = true;
                 }
             }
-            Some((Said::Gone(worker, why), _)) if self.hosted.crew.has(worker, id) => self.hired_gone(worker, &why),
+            Some((Said::Gone(worker, why), _)) if self.hosted.workers.has(worker, id) => {
+                self.instance_worker_gone(worker, &why)
+            }
             Some(_) => {}
         }
     }
@@ -92,11 +94,11 @@ impl Agent {
         if let Some(sandbox) = self.sandboxes.sandboxes.get_mut(&home) {
             sandbox.coming = sandbox.coming.saturating_sub(1);
         }
-        self.employ_next(id);
+        self.assign_next(id);
     }
 
     /// A worker has nothing to do; maybe somebody waits.
-    fn employ_next(&mut self, id: WorkerId) {
+    fn assign_next(&mut self, id: WorkerId) {
         let Some(worker) = self.sandboxes.workers.get(&id) else { return };
         if worker.is_spent {
             // It ends, and with it all that it has; its launcher says when that is done.
@@ -105,7 +107,7 @@ impl Agent {
         if let Some(sandbox) = self.sandboxes.sandboxes.get_mut(&worker.sandbox) {
             sandbox.idle_since = clock::now();
             if let Some(part) = sandbox.waiting.pop_front() {
-                self.employ(id, part);
+                self.assign(id, part);
             }
         }
     }
@@ -142,7 +144,7 @@ impl Agent {
     }
 
     /// A part runs: that is said, and its output is looked after.
-    pub(super) fn runs(&mut self, part: Part) {
+    pub(super) fn runs(&mut self, part: AllocationKey) {
         let Some(held) = self.parts.get_mut(&part) else { return };
         if held.watch_at.take().is_some() {
             held.pipe = held.pipe.take().and_then(|pipe| pipe.watch(part, self.inbox.clone()).ok());
@@ -151,7 +153,7 @@ impl Agent {
     }
 
     /// A worker has nothing left of its part, and goes on with the next.
-    fn conclude(&mut self, id: WorkerId, part: Part, outcome: Result<Exit, String>) {
+    fn conclude(&mut self, id: WorkerId, part: AllocationKey, outcome: Result<Exit, String>) {
         let Some(worker) = self.sandboxes.workers.get_mut(&id) else { return };
         worker.part = None;
         let next = worker.next;
@@ -165,11 +167,11 @@ impl Agent {
         }
         match next {
             Some(next) => self.begin_next(id, next),
-            None => self.employ_next(id),
+            None => self.assign_next(id),
         }
     }
 
-    fn has_exited(&mut self, id: WorkerId, part: Part, exit: Exit) {
+    fn has_exited(&mut self, id: WorkerId, part: AllocationKey, exit: Exit) {
         let Some(worker) = self.sandboxes.workers.get_mut(&id) else { return };
         let home = worker.sandbox;
         let was_long = self.parts.get(&part).is_some_and(|held| held.is_watched());
@@ -185,7 +187,7 @@ impl Agent {
     }
 
     /// The processes of a part are gone: the rest of its output is read, its room is free.
-    pub(super) fn is_over(&mut self, part: Part, exit: Exit) {
+    pub(super) fn is_over(&mut self, part: AllocationKey, exit: Exit) {
         self.release(part);
         self.read_rest(part);
         let Some(held) = self.parts.get_mut(&part) else { return };
@@ -208,7 +210,7 @@ impl Agent {
     }
 
     /// A part cannot go on, though its worker has begun with it.
-    pub(super) fn give_up(&mut self, id: WorkerId, part: Part, why: String) {
+    pub(super) fn give_up(&mut self, id: WorkerId, part: AllocationKey, why: String) {
         self.refuse(part, why);
         if let Some(worker) = self.sandboxes.workers.get_mut(&id) {
             worker.part = None;
@@ -217,7 +219,7 @@ impl Agent {
     }
 
     /// Removes the files of a part that was ended before it began.
-    fn tidy(&mut self, id: WorkerId, part: Part) {
+    fn tidy(&mut self, id: WorkerId, part: AllocationKey) {
         let Some((worker, sandbox)) = self.worker_and_sandbox(id) else { return };
         let Some(held) = self.parts.get(&part) else { return };
         if worker.channel.say(&Order::Tidy(sandbox.places.folder(&held.start)), &[]).is_err() {

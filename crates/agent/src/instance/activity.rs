@@ -10,7 +10,7 @@ use atelier_protocol::{Activity, AppState, Signal, ToServer};
 use tokio::sync::oneshot;
 
 use super::load::{Load, Processes};
-use super::standing::{Rooms, Standing};
+use super::supervisor::{Layout, Supervisor};
 use super::{Ask, kernels};
 
 /// How often it is told.
@@ -27,9 +27,9 @@ const LONGEST_DETAIL: usize = 300;
 const BUSY_GPU: f32 = 5.0;
 
 /// Tells what goes on until the instance ends.
-pub async fn watch(standing: Arc<Standing>) {
-    let mut ending = standing.ending();
-    let before = measure(&standing).await;
+pub async fn watch(supervisor: Arc<Supervisor>) {
+    let mut ending = supervisor.ending();
+    let before = measure(&supervisor).await;
     let mut watch = Watch { processes: Processes::default(), terminals: HashMap::new(), before };
     let mut told = crate::clock::now();
     let mut is_asked = false;
@@ -39,7 +39,7 @@ pub async fn watch(standing: Arc<Standing>) {
             if is_asked && let Some(rest) = SHORTEST.checked_sub(told.elapsed()) {
                 tokio::time::sleep(rest).await;
             }
-            watch.report(&standing).await
+            watch.report(&supervisor).await
         };
         let report = tokio::select! {
             report = report => report,
@@ -47,11 +47,11 @@ pub async fn watch(standing: Arc<Standing>) {
         };
         told = crate::clock::now();
         if let Some(activity) = report {
-            standing.ask(Ask::Say(ToServer::Activity(Box::new(activity))));
+            supervisor.ask(Ask::Say(ToServer::Activity(Box::new(activity))));
         }
         is_asked = tokio::select! {
             () = tokio::time::sleep(EVERY) => false,
-            () = standing.tell.notified() => true,
+            () = supervisor.tell.notified() => true,
             _ = ending.told() => return,
         };
     }
@@ -66,8 +66,8 @@ struct Watch {
 
 impl Watch {
     /// What went on since the last time.
-    async fn report(&mut self, standing: &Standing) -> Option<Activity> {
-        let now = measure(standing).await?;
+    async fn report(&mut self, supervisor: &Supervisor) -> Option<Activity> {
+        let now = measure(supervisor).await?;
         let stretch = self.before.as_ref().map_or(Duration::ZERO, |before| now.at.duration_since(before.at));
         let used = self.before.as_ref().map_or(0, |before| now.cpu.saturating_sub(before.cpu));
         let mut signals = Vec::new();
@@ -86,9 +86,9 @@ impl Watch {
             [one] => say(Source::Job, true, format!("{one} runs")),
             [one, rest @ ..] => say(Source::Job, true, format!("{one} and {} more run", rest.len())),
         }
-        let mut traffic = standing.terminals.take_traffic();
-        if let Some(rooms) = standing.rooms.get() {
-            for (is_active, words) in self.ask_apps(standing, rooms, &mut traffic).await {
+        let mut traffic = supervisor.terminals.take_traffic();
+        if let Some(layout) = supervisor.layout.get() {
+            for (is_active, words) in self.ask_apps(supervisor, layout, &mut traffic).await {
                 say(Source::Kernel, is_active, words);
             }
         }
@@ -96,27 +96,27 @@ impl Watch {
         say(Source::Terminal, is_busy, words);
         let processes = self.processes.largest(&now.pids, stretch);
         // What our own questions cost them is not their activity.
-        let after = measure(standing).await?;
+        let after = measure(supervisor).await?;
         self.before = Some(after);
         let stretch_ms = u64::try_from(stretch.as_millis()).unwrap_or(0);
-        Some(Activity { instance: standing.set_up.instance, stretch_ms, signals, processes })
+        Some(Activity { instance: supervisor.set_up.instance, stretch_ms, signals, processes })
     }
 
     /// Asks applications about their kernels, and adds to what went through terminals.
     async fn ask_apps(
         &mut self,
-        standing: &Standing,
-        rooms: &Rooms,
+        supervisor: &Supervisor,
+        layout: &Layout,
         traffic: &mut Vec<(String, u64, u64)>,
     ) -> Vec<(bool, String)> {
         let mut said = Vec::new();
         let mut seen = HashMap::new();
-        for app in standing.apps().into_iter().filter(|kept| kept.app.has_kernels) {
+        for app in supervisor.apps().into_iter().filter(|supervised| supervised.app.has_kernels) {
             if app.state().0 != AppState::Ready {
                 said.push((false, format!("{} does not run", app.label())));
                 continue;
             }
-            match kernels::ask(&rooms.folders.run, &app.app.name, standing.uid()).await {
+            match kernels::ask(&layout.folders.run, &app.app.name, supervisor.uid()).await {
                 Ok(found) => {
                     said.push((!found.busy.is_empty(), found.sentence()));
                     for (name, last) in found.terminals {
@@ -135,9 +135,9 @@ impl Watch {
     }
 }
 
-async fn measure(standing: &Standing) -> Option<Load> {
+async fn measure(supervisor: &Supervisor) -> Option<Load> {
     let (reply, answer) = oneshot::channel();
-    standing.ask(Ask::Measure(reply));
+    supervisor.ask(Ask::Measure(reply));
     answer.await.ok()
 }
 

@@ -9,10 +9,10 @@ use atelier_protocol::{App, AppState};
 use rustix::process::Signal;
 use tokio::net::unix::pipe::Receiver;
 
-use super::kept::{Ears, Kept, Word};
 use super::logfile::LogFile;
-use super::standing::{Rooms, Standing};
-use super::{Hired, Place, http, socket};
+use super::supervised_app::{Ears, SupervisedApp, Word};
+use super::supervisor::{Layout, Supervisor};
+use super::{Place, WorkerHandle, http, socket};
 use crate::clock;
 use crate::wire::{Bridge, Order, Outcome, Process, Program};
 
@@ -32,23 +32,24 @@ const WITHIN: Duration = Duration::from_secs(600);
 const LINES: usize = 20;
 
 /// Starts all of them.
-pub fn start_all(standing: &Arc<Standing>) {
-    for kept in standing.start_apps() {
-        start(standing, &kept, None);
+pub fn start_all(supervisor: &Arc<Supervisor>) {
+    for supervised in supervisor.start_apps() {
+        start(supervisor, &supervised, None);
     }
-    standing.look_whether_healthy();
+    supervisor.look_whether_healthy();
 }
 
 /// Starts one, once the one is gone in whose place it comes.
-pub fn start(standing: &Arc<Standing>, kept: &Arc<Kept>, before: Option<Arc<Kept>>) {
-    let (standing, own, mut ears) = (Arc::clone(standing), Arc::clone(kept), kept.ears(standing.ending()));
-    kept.runs(tokio::spawn(async move {
+pub fn start(supervisor: &Arc<Supervisor>, supervised: &Arc<SupervisedApp>, before: Option<Arc<SupervisedApp>>) {
+    let (supervisor, own, mut ears) =
+        (Arc::clone(supervisor), Arc::clone(supervised), supervised.ears(supervisor.ending()));
+    supervised.runs(tokio::spawn(async move {
         if let Some(before) = before {
             before.gone().await;
         }
-        keep(&standing, &own, &mut ears).await;
-        if let Some(rooms) = standing.rooms.get() {
-            drop(std::fs::remove_file(rooms.folders.run.join(socket::name(&own.app.name))));
+        supervise(&supervisor, &own, &mut ears).await;
+        if let Some(layout) = supervisor.layout.get() {
+            drop(std::fs::remove_file(layout.folders.run.join(socket::name(&own.app.name))));
         }
     }));
 }
@@ -63,27 +64,30 @@ enum End {
     Ended(String),
 }
 
-async fn keep(standing: &Arc<Standing>, kept: &Kept, ears: &mut Ears) {
-    let Some(rooms) = standing.rooms.get() else { return };
-    let (app, log) = (&kept.app, &kept.log);
+/// Starts an application, and starts it again when it ends, until it is told to end.
+async fn supervise(supervisor: &Arc<Supervisor>, supervised: &SupervisedApp, ears: &mut Ears) {
+    let Some(layout) = supervisor.layout.get() else { return };
+    let (app, log) = (&supervised.app, &supervised.log);
     let needs_base = app.argv.first().is_some_and(|program| program.contains("{layer}"));
-    if needs_base && standing.set_up.base.is_none() {
-        let why =
-            format!("There is no environment with {} on this server yet: it has to be built first.", kept.label());
-        return standing.app_is(kept, AppState::Failed, vec![why]);
+    if needs_base && supervisor.set_up.base.is_none() {
+        let why = format!(
+            "There is no environment with {} on this server yet: it has to be built first.",
+            supervised.label()
+        );
+        return supervisor.app_is(supervised, AppState::Failed, vec![why]);
     }
     if app.is_on_demand {
-        standing.app_is(kept, AppState::OnDemand, Vec::new());
+        supervisor.app_is(supervised, AppState::OnDemand, Vec::new());
         if !ears.woken().await {
             return;
         }
     }
     let mut ends: VecDeque<Instant> = VecDeque::new();
     loop {
-        standing.app_is(kept, AppState::Starting, Vec::new());
+        supervisor.app_is(supervised, AppState::Starting, Vec::new());
         log.turn_over();
         log.note(&format!("{} is started", app.name));
-        let last_lines = match run(standing, rooms, kept, ears).await {
+        let last_lines = match run(supervisor, layout, supervised, ears).await {
             End::Told(Word::End(_)) => return,
             End::Told(Word::Anew(_)) => {
                 log.note("it begins anew, since somebody wants it");
@@ -107,10 +111,10 @@ async fn keep(standing: &Arc<Standing>, kept: &Kept, ears: &mut Ears) {
         let now = clock::now();
         ends.retain(|end| now.duration_since(*end) < WITHIN);
         let word = if ends.len() >= ENDS {
-            standing.app_is(kept, AppState::Failed, last_lines);
+            supervisor.app_is(supervised, AppState::Failed, last_lines);
             Some(ears.word().await)
         } else {
-            standing.app_is(kept, AppState::BackingOff, last_lines);
+            supervisor.app_is(supervised, AppState::BackingOff, last_lines);
             let doubled = PAUSE * 2_u32.saturating_pow(u32::try_from(ends.len()).unwrap_or(8).saturating_sub(1));
             tokio::time::timeout(doubled.min(LONGEST_PAUSE), ears.word()).await.ok()
         };
@@ -123,36 +127,36 @@ async fn keep(standing: &Arc<Standing>, kept: &Kept, ears: &mut Ears) {
 }
 
 /// One run, from its start to its end.
-async fn run(standing: &Arc<Standing>, rooms: &Rooms, kept: &Kept, ears: &mut Ears) -> End {
-    let (app, log) = (&kept.app, &kept.log);
+async fn run(supervisor: &Arc<Supervisor>, layout: &Layout, supervised: &SupervisedApp, ears: &mut Ears) -> End {
+    let (app, log) = (&supervised.app, &supervised.log);
     let began = clock::now();
     // One that was killed has left it.
-    drop(std::fs::remove_file(rooms.folders.run.join(socket::name(&app.name))));
-    let (mut hired, output) = match begin(standing, rooms, kept).await {
+    drop(std::fs::remove_file(layout.folders.run.join(socket::name(&app.name))));
+    let (mut worker, output) = match begin(supervisor, layout, supervised).await {
         Ok(begun) => begun,
-        Err(_) if standing.is_ending() => return End::Told(Word::End(Duration::ZERO)),
+        Err(_) if supervisor.is_ending() => return End::Told(Word::End(Duration::ZERO)),
         Err(why) => return End::Ended(why),
     };
     let mut is_ready = false;
     let outcome = loop {
         let ask = async {
             tokio::time::sleep(if began.elapsed() < A_WHILE { ASK } else { ASK_LATER }).await;
-            answers(standing, rooms, app).await
+            answers(supervisor, layout, app).await
         };
         tokio::select! {
-            outcome = hired.outcome() => break outcome,
+            outcome = worker.outcome() => break outcome,
             word = ears.word() => {
                 let (Word::End(grace) | Word::Anew(grace)) = word;
-                hired.end(&[Signal::TERM], grace).await;
+                worker.end(&[Signal::TERM], grace).await;
                 return End::Told(word);
             }
             has_answered = ask, if !is_ready => {
                 if has_answered {
                     is_ready = true;
-                    standing.app_is(kept, AppState::Ready, Vec::new());
+                    supervisor.app_is(supervised, AppState::Ready, Vec::new());
                     log.note(&format!("{} answers after {} ms", app.name, began.elapsed().as_millis()));
                 } else if began.elapsed() > LONGEST_START {
-                    hired.end(&[Signal::TERM], Duration::from_secs(2)).await;
+                    worker.end(&[Signal::TERM], Duration::from_secs(2)).await;
                     let seconds = LONGEST_START.as_secs();
                     return End::Ended(format!("It did not answer within {seconds} s, so it was ended."));
                 }
@@ -169,14 +173,14 @@ async fn run(standing: &Arc<Standing>, rooms: &Rooms, kept: &Kept, ears: &mut Ea
 
 /// Starts the process; its output goes into its log.
 async fn begin(
-    standing: &Standing,
-    rooms: &Rooms,
-    kept: &Kept,
-) -> Result<(Hired, tokio::task::JoinHandle<()>), String> {
-    let app = &kept.app;
-    let is_apart = app.port.is_some() && !kept.is_exposed;
-    let mut hired = standing.hire(if is_apart { Place::Apart } else { Place::Own }).await?;
-    let inside = &rooms.inside;
+    supervisor: &Supervisor,
+    layout: &Layout,
+    supervised: &SupervisedApp,
+) -> Result<(WorkerHandle, tokio::task::JoinHandle<()>), String> {
+    let app = &supervised.app;
+    let is_apart = app.port.is_some() && !supervised.is_exposed;
+    let mut worker = supervisor.acquire_worker(if is_apart { Place::Apart } else { Place::Own }).await?;
+    let inside = &layout.inside;
     let socket = inside.run.join(socket::name(&app.name)).display().to_string();
     let layer = inside.layer.display().to_string();
     let port = app.port.map(|port| port.to_string()).unwrap_or_default();
@@ -195,13 +199,13 @@ async fn begin(
         folder: inside.home.clone(),
         program: Program::Argv(app.argv.iter().map(fill).collect()),
         environment,
-        memory: hired.limit(&standing.config).filter(|_| !app.reserves_much),
+        memory: worker.limit(&supervisor.config).filter(|_| !app.reserves_much),
         bridge: app.port.map(|port| Bridge { socket: socket.clone(), port }),
     };
     let (read, write) = pipe()?;
-    hired.say(&Order::Process(Box::new(process)), &[write.as_fd()])?;
-    let output = tokio::spawn(copy(read, Arc::clone(&kept.log)));
-    Ok((hired, output))
+    worker.say(&Order::Process(Box::new(process)), &[write.as_fd()])?;
+    let output = tokio::spawn(copy(read, Arc::clone(&supervised.log)));
+    Ok((worker, output))
 }
 
 /// A pipe for what a process prints.
@@ -228,7 +232,7 @@ pub async fn copy(read: Receiver, log: Arc<LogFile>) {
     }
 }
 
-async fn answers(standing: &Standing, rooms: &Rooms, app: &App) -> bool {
-    let Ok(stream) = socket::connect(&rooms.folders.run, &app.name, standing.uid()).await else { return false };
+async fn answers(supervisor: &Supervisor, layout: &Layout, app: &App) -> bool {
+    let Ok(stream) = socket::connect(&layout.folders.run, &app.name, supervisor.uid()).await else { return false };
     matches!(http::status(stream, &app.health).await, Ok(200..=499))
 }

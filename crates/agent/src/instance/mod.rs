@@ -2,15 +2,15 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | `folders`, `dwelling` | where things are on the machine, and what a sandbox of the instance sees of them |
-//! | `standing` | one generation of the instance, shared by all of its tasks |
+//! | `folders`, `mounts` | where things are on the machine, and what a sandbox of the instance sees of them |
+//! | `supervisor` | keeps the applications of one generation of the instance running; shared by all of its tasks |
 //! | `begin` | sets it up |
-//! | `scripts`, `apps`, `kept` | run in it |
+//! | `scripts`, `apps`, `supervised_app` | run in it |
 //! | `terminal`, `session`, `ring` | shells that outlive those who look at them |
 //! | `remote` | sessions that end with the connection of whoever came in from elsewhere |
 //! | `stream` | bytes from and to the server |
 //! | `activity`, `kernels`, `load` | what goes on in it |
-//! | `hired` | a process in its sandbox, as those see it who want something done |
+//! | `worker` | a handle of a worker in its sandbox, for those who want something done |
 //!
 //! The loop owns the sandbox and its workers; each application, script and terminal is a task that asks the loop for a worker
 //! ([`Ask`]) and tells it what the server has to hear. All of it goes on while there is no server.
@@ -18,31 +18,31 @@
 mod activity;
 mod apps;
 mod begin;
-pub mod dwelling;
 mod folders;
-mod hired;
 mod http;
-mod kept;
 mod kernels;
 mod load;
 mod logfile;
+pub mod mounts;
 mod remote;
 mod ring;
 mod scripts;
 mod session;
 mod socket;
-mod standing;
 mod stream;
+mod supervised_app;
+mod supervisor;
 mod terminal;
+mod worker;
 
 pub use begin::begin;
-pub use dwelling::Dwelling;
-pub use hired::Hired;
 pub use load::{Load, cpu_of};
+pub use mounts::Mounts;
 pub use scripts::run as run_scripts;
 pub use socket::patiently;
-pub use standing::Standing;
 pub use stream::open as open_stream;
+pub use supervisor::Supervisor;
+pub use worker::WorkerHandle;
 
 use std::fs::File;
 
@@ -69,11 +69,11 @@ pub enum Place {
 #[derive(Debug)]
 pub enum Ask {
     /// From now on sandboxes of that kind look like this; nothing if there is none any more.
-    Dwell(Place, Box<Option<Dwelling>>),
+    SetMounts(Place, Box<Option<Mounts>>),
     /// End the sandboxes of that kind with all that is in them, and say when they are gone.
-    Vacate(Place, oneshot::Sender<()>),
+    EndSandboxes(Place, oneshot::Sender<()>),
     /// Make a worker.
-    Hire(Place, oneshot::Sender<Result<Hired, String>>),
+    AcquireWorker(Place, oneshot::Sender<Result<WorkerHandle, String>>),
     /// A worker of an instance said something.
     Spoken(WorkerId, Spoken),
     /// Send a signal to all that a worker runs.

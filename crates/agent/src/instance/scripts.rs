@@ -11,9 +11,9 @@ use atelier_protocol::{Event, RunScripts, Script};
 use rustix::process::Signal;
 use tokio::sync::oneshot;
 
-use super::begin::{furnish_place, shorten, vacate};
-use super::dwelling::{Inside, Plan};
-use super::standing::{Ending, Rooms, Standing};
+use super::begin::{end_sandboxes, furnish_place, shorten};
+use super::mounts::{Inside, Plan};
+use super::supervisor::{Ending, Layout, Supervisor};
 use super::{Ask, Place, apps};
 use crate::clock;
 use crate::facts::Isolation;
@@ -27,23 +27,23 @@ const LONGEST: u64 = 1 << 20;
 const LINES: usize = 10;
 
 /// Runs scripts, then starts the applications.
-pub async fn run(standing: Arc<Standing>, wanted: RunScripts) {
-    let Some(rooms) = standing.rooms.get() else { return };
-    let mut ending = standing.ending();
-    let Some((done, outcome)) = run_all(&standing, rooms, &wanted, &mut ending).await else { return };
+pub async fn run(supervisor: Arc<Supervisor>, wanted: RunScripts) {
+    let Some(layout) = supervisor.layout.get() else { return };
+    let mut ending = supervisor.ending();
+    let Some((done, outcome)) = run_all(&supervisor, layout, &wanted, &mut ending).await else { return };
     let creation_done = wanted.scripts.iter().skip(done).all(|script| script.label != ScriptKind::Creation.key());
     let failure = outcome.err().map(|why| {
-        rooms.setup_log.note(&why);
+        layout.setup_log.note(&why);
         Text::from(shorten(&why))
     });
     let is_done = failure.is_none();
     if !is_done {
-        let _ = standing.have_scripts_failed.set(());
+        let _ = supervisor.have_scripts_failed.set(());
     }
     let RunScripts { instance, generation, .. } = wanted;
-    standing.answer(Event::ScriptsDone { instance, generation, creation_done, failure });
+    supervisor.answer(Event::ScriptsDone { instance, generation, creation_done, failure });
     if is_done {
-        apps::start_all(&standing);
+        apps::start_all(&supervisor);
     }
 }
 
@@ -51,59 +51,59 @@ pub async fn run(standing: Arc<Standing>, wanted: RunScripts) {
 type Done = (usize, Result<(), String>);
 
 /// Nothing if everything had to end meanwhile.
-async fn run_all(standing: &Standing, rooms: &Rooms, wanted: &RunScripts, ending: &mut Ending) -> Option<Done> {
+async fn run_all(supervisor: &Supervisor, layout: &Layout, wanted: &RunScripts, ending: &mut Ending) -> Option<Done> {
     if wanted.is_trusted {
-        return run_each(standing, rooms, &rooms.inside, Place::Own, &wanted.scripts, ending).await;
+        return run_each(supervisor, layout, &layout.inside, Place::Own, &wanted.scripts, ending).await;
     }
-    let scratch = match make_scratch(standing, rooms).await {
+    let scratch = match make_scratch(supervisor, layout).await {
         Ok(inside) => inside,
         Err(why) => return Some((0, Err(format!("an empty home for the scripts cannot be made: {why}")))),
     };
-    let outcome = run_each(standing, rooms, &scratch, Place::Scratch, &wanted.scripts, ending).await;
-    vacate(standing, Place::Scratch).await;
-    standing.ask(Ask::Dwell(Place::Scratch, Box::new(None)));
-    rooms.folders.discard(&rooms.folders.scratch);
+    let outcome = run_each(supervisor, layout, &scratch, Place::Scratch, &wanted.scripts, ending).await;
+    end_sandboxes(supervisor, Place::Scratch).await;
+    supervisor.ask(Ask::SetMounts(Place::Scratch, Box::new(None)));
+    layout.folders.discard(&layout.folders.scratch);
     outcome
 }
 
 /// A sandbox without the person's home.
-async fn make_scratch(standing: &Standing, rooms: &Rooms) -> Result<Inside, String> {
-    rooms.setup_log.note(
+async fn make_scratch(supervisor: &Supervisor, layout: &Layout) -> Result<Inside, String> {
+    layout.setup_log.note(
         "the owner has not accepted these scripts: they run with an empty home and layer, of which nothing is kept",
     );
-    if !matches!(standing.isolation, Isolation::View(_)) {
-        rooms
+    if !matches!(supervisor.isolation, Isolation::View(_)) {
+        layout
             .setup_log
             .note("this node has no private views: nothing but their environment keeps them from the real home");
     }
-    rooms.folders.make_scratch()?;
+    layout.folders.make_scratch()?;
     let plan = Plan {
-        set_up: &standing.set_up,
-        config: &standing.config,
-        isolation: &standing.isolation,
-        folders: &rooms.folders,
+        set_up: &supervisor.set_up,
+        config: &supervisor.config,
+        isolation: &supervisor.isolation,
+        folders: &layout.folders,
     };
-    let (dwelling, inside) = plan.scratch();
-    standing.ask(Ask::Dwell(Place::Scratch, Box::new(Some(dwelling))));
+    let (mounts, inside) = plan.scratch();
+    supervisor.ask(Ask::SetMounts(Place::Scratch, Box::new(Some(mounts))));
     let furnish = Furnish {
         home: inside.home.clone(),
         layer: inside.layer.display().to_string(),
-        base: standing.set_up.base.as_ref().map(|base| base.display().to_string()),
+        base: supervisor.set_up.base.as_ref().map(|base| base.display().to_string()),
     };
-    furnish_place(standing, Place::Scratch, furnish).await?;
+    furnish_place(supervisor, Place::Scratch, furnish).await?;
     Ok(inside)
 }
 
 async fn run_each(
-    standing: &Standing,
-    rooms: &Rooms,
+    supervisor: &Supervisor,
+    layout: &Layout,
     inside: &Inside,
     place: Place,
     scripts: &[Script],
     ending: &mut Ending,
 ) -> Option<Done> {
     for (done, script) in scripts.iter().enumerate() {
-        if let Err(why) = run_one(standing, rooms, inside, place, script, ending).await? {
+        if let Err(why) = run_one(supervisor, layout, inside, place, script, ending).await? {
             return Some((done, Err(why)));
         }
     }
@@ -111,17 +111,17 @@ async fn run_each(
 }
 
 async fn run_one(
-    standing: &Standing,
-    rooms: &Rooms,
+    supervisor: &Supervisor,
+    layout: &Layout,
     inside: &Inside,
     place: Place,
     script: &Script,
     ending: &mut Ending,
 ) -> Option<Result<(), String>> {
-    let (label, log) = (&script.label, &rooms.setup_log);
+    let (label, log) = (&script.label, &layout.setup_log);
     let limit = Duration::from_secs(script.limit_seconds.max(1));
     let text = tokio::select! {
-        text = fetch(standing, &script.blob) => text,
+        text = fetch(supervisor, &script.blob) => text,
         _ = ending.told() => return None,
     };
     let text = match text {
@@ -132,30 +132,30 @@ async fn run_one(
     log.note(&format!("the {label} script begins; it may take {} s", limit.as_secs()));
     let began = clock::now();
     let begin = async {
-        let mut hired = standing.hire(place).await?;
+        let mut worker = supervisor.acquire_worker(place).await?;
         let (read, write) = apps::pipe()?;
         let process = Process {
             folder: inside.home.clone(),
             program: Program::Script(text, script.arguments.clone()),
             environment: inside.environment.clone(),
-            memory: hired.limit(&standing.config),
+            memory: worker.limit(&supervisor.config),
             bridge: None,
         };
-        hired.say(&Order::Process(Box::new(process)), &[write.as_fd()])?;
-        Ok::<_, String>((hired, tokio::spawn(apps::copy(read, Arc::clone(log)))))
+        worker.say(&Order::Process(Box::new(process)), &[write.as_fd()])?;
+        Ok::<_, String>((worker, tokio::spawn(apps::copy(read, Arc::clone(log)))))
     };
-    let (mut hired, output) = match begin.await {
+    let (mut worker, output) = match begin.await {
         Ok(begun) => begun,
         Err(why) => return Some(Err(format!("the {label} script cannot be started: {why}"))),
     };
     let outcome = tokio::select! {
-        outcome = hired.outcome() => Some(outcome),
+        outcome = worker.outcome() => Some(outcome),
         () = tokio::time::sleep(limit) => {
-            hired.end(&[Signal::TERM], GRACE).await;
+            worker.end(&[Signal::TERM], GRACE).await;
             None
         }
         grace = ending.told() => {
-            hired.end(&[Signal::TERM], grace).await;
+            worker.end(&[Signal::TERM], grace).await;
             return None;
         }
     };
@@ -187,9 +187,9 @@ async fn run_one(
 }
 
 /// The text of a script.
-async fn fetch(standing: &Standing, blob: &str) -> Result<String, String> {
+async fn fetch(supervisor: &Supervisor, blob: &str) -> Result<String, String> {
     let (reply, answer) = oneshot::channel();
-    standing.ask(Ask::Fetch(blob.to_owned(), reply));
+    supervisor.ask(Ask::Fetch(blob.to_owned(), reply));
     let file = answer.await.unwrap_or_else(|_| Err("the agent ends".to_owned()))?;
     let mut text = String::new();
     let read = file.take(LONGEST).read_to_string(&mut text);

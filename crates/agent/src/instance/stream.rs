@@ -9,10 +9,10 @@ use atelier_protocol::{AppState, Target, ToServer};
 use tokio::net::UnixStream;
 
 use super::begin::shorten;
-use super::kept::Kept;
 use super::logfile::LogFile;
 use super::session::Session;
-use super::standing::Standing;
+use super::supervised_app::SupervisedApp;
+use super::supervisor::Supervisor;
 use super::{Ask, remote, socket};
 use crate::link;
 
@@ -32,16 +32,16 @@ enum Reached {
 }
 
 /// Serves a stream, or says why that cannot be.
-pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
-    let reached = match reach(&standing, &target).await {
+pub async fn open(supervisor: Arc<Supervisor>, ticket: String, target: Target) {
+    let reached = match reach(&supervisor, &target).await {
         Ok(reached) => reached,
         Err(why) => {
             let why = shorten(&why).into();
-            return standing.ask(Ask::Say(ToServer::Unreachable { ticket, why }));
+            return supervisor.ask(Ask::Say(ToServer::Unreachable { ticket, why }));
         }
     };
     let can_be_given = matches!(reached, Reached::App(_));
-    let dialling = link::stream(&standing.config, &ticket, can_be_given);
+    let dialling = link::stream(&supervisor.config, &ticket, can_be_given);
     let link::Stream { wire, is_for_handover } = match tokio::time::timeout(DIALLING, dialling).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(why)) => return tracing::info!(why, "a stream cannot be had from the server"),
@@ -58,7 +58,7 @@ pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
         Reached::Terminal(session) => session.attend(wire).await,
         Reached::Session(session) => session.attend(wire).await,
         Reached::Connected(stream, held) => {
-            let mut ending = standing.ending();
+            let mut ending = supervisor.ending();
             tokio::select! {
                 _ = join(wire, stream) => {}
                 _ = ending.told() => {}
@@ -66,7 +66,7 @@ pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
             drop(held);
         }
         Reached::Log(log, offset) => {
-            let mut ending = standing.ending();
+            let mut ending = supervisor.ending();
             tokio::select! {
                 () = log.follow(offset, wire) => {}
                 _ = ending.told() => {}
@@ -75,16 +75,16 @@ pub async fn open(standing: Arc<Standing>, ticket: String, target: Target) {
     }
 }
 
-async fn reach(standing: &Arc<Standing>, target: &Target) -> Result<Reached, String> {
+async fn reach(supervisor: &Arc<Supervisor>, target: &Target) -> Result<Reached, String> {
     let instance = target.instance();
-    if instance != standing.set_up.instance {
+    if instance != supervisor.set_up.instance {
         return Err(format!("{instance} is not on this node"));
     }
-    if standing.is_ending() {
+    if supervisor.is_ending() {
         return Err("the instance stops".to_owned());
     }
-    let rooms = standing.rooms.get().ok_or("the instance is being set up")?;
-    let app = |name: &str| standing.app(name).ok_or_else(|| format!("there is no application “{name}”"));
+    let layout = supervisor.layout.get().ok_or("the instance is being set up")?;
+    let app = |name: &str| supervisor.app(name).ok_or_else(|| format!("there is no application “{name}”"));
     match target {
         Target::App { name, .. } => {
             let app = app(name)?;
@@ -93,31 +93,31 @@ async fn reach(standing: &Arc<Standing>, target: &Target) -> Result<Reached, Str
             }
             let (state, last_lines) = app.state();
             if state != AppState::Ready {
-                return Err(words(standing, &app, state, &last_lines));
+                return Err(words(supervisor, &app, state, &last_lines));
             }
-            let connected = socket::connect(&rooms.folders.run, name, standing.uid()).await;
+            let connected = socket::connect(&layout.folders.run, name, supervisor.uid()).await;
             connected.map(Reached::App).map_err(|error| format!("{} cannot be reached: {error}", app.label()))
         }
         Target::Session { start, .. } => {
-            remote::begin(standing, start).await.map(|session| Reached::Session(Box::new(session)))
+            remote::begin(supervisor, start).await.map(|session| Reached::Session(Box::new(session)))
         }
-        Target::Sftp { .. } => remote::files(standing).await.map(Reached::App),
+        Target::Sftp { .. } => remote::files(supervisor).await.map(Reached::App),
         Target::Connect { to, .. } => {
-            remote::connect(standing, to).await.map(|(wire, held)| Reached::Connected(wire, held))
+            remote::connect(supervisor, to).await.map(|(wire, held)| Reached::Connected(wire, held))
         }
-        Target::Terminal { session, .. } => standing.terminals.get(standing, session).await.map(Reached::Terminal),
+        Target::Terminal { session, .. } => supervisor.terminals.get(supervisor, session).await.map(Reached::Terminal),
         Target::Log { name, offset, .. } if name == SETUP_LOG => {
-            Ok(Reached::Log(Arc::clone(&rooms.setup_log), *offset))
+            Ok(Reached::Log(Arc::clone(&layout.setup_log), *offset))
         }
         Target::Log { name, offset, .. } => Ok(Reached::Log(Arc::clone(&app(name)?.log), *offset)),
     }
 }
 
 /// Why an application cannot be reached, for people.
-fn words(standing: &Standing, app: &Kept, state: AppState, last_lines: &[String]) -> String {
+fn words(supervisor: &Supervisor, app: &SupervisedApp, state: AppState, last_lines: &[String]) -> String {
     let app = app.label();
     let words = match state {
-        AppState::Waiting if standing.have_scripts_failed.get().is_some() => {
+        AppState::Waiting if supervisor.have_scripts_failed.get().is_some() => {
             format!("{app} was not started, since a set-up script has failed")
         }
         AppState::Waiting => format!("{app} starts when the instance is set up"),

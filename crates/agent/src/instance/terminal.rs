@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::session::{Near, Session};
-use super::standing::{Ending, Standing, is_name};
-use super::{Hired, Place};
+use super::supervisor::{Ending, Supervisor, is_name};
+use super::{Place, WorkerHandle};
 use crate::wire::{Order, Outcome, Process, Program, Said};
 
 /// The most at once.
@@ -44,7 +44,7 @@ impl Terminals {
     }
 
     /// The one of that name; a new one if there is none.
-    pub async fn get(&self, standing: &Arc<Standing>, name: &str) -> Result<Arc<Session>, String> {
+    pub async fn get(&self, supervisor: &Arc<Supervisor>, name: &str) -> Result<Arc<Session>, String> {
         if !is_name(name) {
             return Err(format!("“{name}” cannot be the name of a terminal: at most 16 of a–z, 0–9 and “-”"));
         }
@@ -58,15 +58,15 @@ impl Terminals {
                 return Err(format!("{MOST} terminals are open, and more are not allowed: close one first"));
             }
         }
-        let ending = standing.ending();
-        let begun = tokio::time::timeout(BEGINNING, begin(standing)).await;
-        let (hired, near) =
+        let ending = supervisor.ending();
+        let begun = tokio::time::timeout(BEGINNING, begin(supervisor)).await;
+        let (worker, near) =
             begun.map_err(|_| format!("its sandbox does not answer within {} s", BEGINNING.as_secs()))??;
         let session = Arc::new(Session::new(near));
         self.lock().insert(name.to_owned(), Arc::clone(&session));
-        standing.say_apps();
-        let (standing, kept, name) = (Arc::clone(standing), Arc::clone(&session), name.to_owned());
-        tokio::spawn(async move { keep(&standing, &kept, &name, hired, ending).await });
+        supervisor.say_apps();
+        let (supervisor, supervised, name) = (Arc::clone(supervisor), Arc::clone(&session), name.to_owned());
+        tokio::spawn(async move { supervise(&supervisor, &supervised, &name, worker, ending).await });
         Ok(session)
     }
 
@@ -80,26 +80,26 @@ impl Terminals {
 }
 
 /// Has a shell started in a terminal.
-async fn begin(standing: &Standing) -> Result<(Hired, Near), String> {
-    let rooms = standing.rooms.get().ok_or("the instance is being set up")?;
-    let mut hired = standing.hire(Place::Own).await?;
-    let mut environment = rooms.inside.environment.clone();
+async fn begin(supervisor: &Supervisor) -> Result<(WorkerHandle, Near), String> {
+    let layout = supervisor.layout.get().ok_or("the instance is being set up")?;
+    let mut worker = supervisor.acquire_worker(Place::Own).await?;
+    let mut environment = layout.inside.environment.clone();
     for (name, value) in [("TERM", "xterm-256color"), ("COLORTERM", "truecolor")] {
         environment.push((name.to_owned(), value.to_owned()));
     }
     let process = Process {
-        folder: rooms.inside.home.clone(),
+        folder: layout.inside.home.clone(),
         program: Program::Argv(Vec::new()),
         environment,
-        memory: hired.limit(&standing.config),
+        memory: worker.limit(&supervisor.config),
         bridge: None,
     };
-    hired.say(&Order::Terminal(Box::new(process)), &[])?;
-    match hired.next().await {
+    worker.say(&Order::Terminal(Box::new(process)), &[])?;
+    match worker.next().await {
         Some((Said::Spawned, mut handles)) => {
             let handle = handles.pop().ok_or("the sandbox gave no terminal")?;
             let near = Near::new(handle).map_err(|error| format!("the terminal cannot be used: {error}"))?;
-            Ok((hired, near))
+            Ok((worker, near))
         }
         Some((Said::Ended(Outcome::Refused(why)), _)) => Err(why),
         _ => Err("the shell has ended at once".to_owned()),
@@ -107,7 +107,13 @@ async fn begin(standing: &Standing) -> Result<(Hired, Near), String> {
 }
 
 /// Looks after a terminal until nothing of it is left.
-async fn keep(standing: &Standing, session: &Arc<Session>, name: &str, mut hired: Hired, mut ending: Ending) {
+async fn supervise(
+    supervisor: &Supervisor,
+    session: &Arc<Session>,
+    name: &str,
+    mut worker: WorkerHandle,
+    mut ending: Ending,
+) {
     let reading = {
         let session = Arc::clone(session);
         tokio::spawn(async move { session.read_all().await })
@@ -116,10 +122,10 @@ async fn keep(standing: &Standing, session: &Arc<Session>, name: &str, mut hired
     let polite = [Signal::HUP, Signal::TERM];
     let mut told = None;
     let outcome = tokio::select! {
-        outcome = hired.outcome() => outcome,
+        outcome = worker.outcome() => outcome,
         grace = ending.told() => {
             told = Some(grace);
-            hired.end(&polite, grace).await;
+            worker.end(&polite, grace).await;
             Outcome::Code(129)
         }
     };
@@ -127,14 +133,14 @@ async fn keep(standing: &Standing, session: &Arc<Session>, name: &str, mut hired
     session.read_rest();
     reading.abort();
     session.end(if let Outcome::Code(code) = outcome { code } else { 1 });
-    standing.terminals.forget(name, session);
-    standing.say_apps();
+    supervisor.terminals.forget(name, session);
+    supervisor.say_apps();
     if told.is_some() {
         return;
     }
     // What the shell has left running goes on until the instance ends.
     tokio::select! {
-        () = hired.gone() => {}
-        grace = ending.told() => hired.end(&polite, grace).await,
+        () = worker.gone() => {}
+        grace = ending.told() => worker.end(&polite, grace).await,
     }
 }

@@ -5,10 +5,10 @@
 //! | role | what it is |
 //! | --- | --- |
 //! | `resident` | makes workers that share the sandbox of a person |
-//! | `nursery` | makes workers that each have a sandbox of their own, for one job |
-//! | `nursery-plain` | the same where there are no private views: they only have processes of their own |
+//! | `per-job` | makes workers that each have a sandbox of their own, for one job |
+//! | `per-job-plain` | the same where there are no private views: they only have processes of their own |
 //! | `worker` | runs jobs |
-//! | `apart` | runs one job, in a copy of the view of its nursery |
+//! | `apart` | runs one job, in a copy of the view of its `per-job` launcher |
 //! | `bridge` | runs an application that listens on a port, and joins a socket to it |
 //! | `terminal` | becomes a program in a terminal of its own |
 //! | `sftp` | serves a person's files, as that person |
@@ -18,7 +18,7 @@ mod connect;
 mod folder;
 mod furnish;
 mod job;
-mod nursery;
+mod per_job;
 mod process;
 mod program;
 mod remote;
@@ -59,8 +59,8 @@ pub fn launcher(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Str
     let socket = begin(role, user).map_err(|why| format!("The launcher cannot begin: {why}."))?;
     let ended = match role {
         "resident" => resident::serve(&socket, &mut resident::make),
-        "nursery" => nursery::serve(&socket, user.unwrap_or_default()),
-        "nursery-plain" => nursery::serve_plainly(&socket, user),
+        "per-job" => per_job::serve(&socket, user.unwrap_or_default()),
+        "per-job-plain" => per_job::serve_plainly(&socket, user),
         _ => worker::serve(&socket),
     };
     ended.map_err(|error| format!("The launcher ends: {error}."))
@@ -71,11 +71,11 @@ fn begin(role: &str, user: Option<&str>) -> Result<OwnedFd, String> {
     let socket = rustix::io::fcntl_dupfd_cloexec(std::io::stdin().as_fd(), 3).map_err(|error| error.to_string())?;
     let begun = match role {
         "resident" | "worker" => become_user(user),
-        "apart" => nursery::become_apart()
+        "apart" => per_job::become_apart()
             .map_err(|error| format!("a view of its own cannot be made: {error}"))
             .and_then(|()| become_user(Some(user.unwrap_or_default()))),
         // Its workers become the user.
-        "nursery" | "nursery-plain" => Ok(()),
+        "per-job" | "per-job-plain" => Ok(()),
         _ => Err(format!("there is no such role: {role}")),
     };
     let begun = begun.and_then(|()| settle(&socket).map_err(|error| error.to_string()));

@@ -16,7 +16,7 @@ use crate::config::AgentConfig;
 use crate::environment::Places;
 use crate::facts::Isolation;
 use crate::identity;
-use crate::instance::dwelling::{Bind, python_of};
+use crate::instance::mounts::{Bind, python_of};
 
 /// What a sandbox sees of the system, as far as it is there; nothing of it can be written.
 const SYSTEM: [&str; 10] =
@@ -47,7 +47,7 @@ pub fn start(
 ) -> io::Result<Started> {
     let program = std::env::current_exe()?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let variables = folders.dwelling.as_ref().map_or_else(Vec::new, |dwelling| dwelling.variables.clone());
+    let variables = folders.mounts.as_ref().map_or_else(Vec::new, |mounts| mounts.variables.clone());
     let tools = folders.identity.as_ref().map(|_| identity::tools(config, isolation, &person.id));
     let (mut command, places) = match isolation {
         Isolation::View(bwrap) => {
@@ -64,8 +64,8 @@ pub fn start(
     };
     let role = match kind {
         Kind::Shared => "resident",
-        Kind::Nursery if matches!(isolation, Isolation::View(_)) => "nursery",
-        Kind::Nursery => "nursery-plain",
+        Kind::PerJob if matches!(isolation, Isolation::View(_)) => "per-job",
+        Kind::PerJob => "per-job-plain",
     };
     command.args(["launcher", role]);
     if let (Some(uid), true) = (person.uid, *isolation != Isolation::None) {
@@ -81,11 +81,11 @@ pub fn start(
 /// The private view: own processes, own home, the system read-only, nothing else.
 fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, kind: Kind, home: &str, program: &Path) {
     command.args(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--as-pid-1", "--die-with-parent"]);
-    let dwelling = folders.dwelling.as_ref();
-    if dwelling.is_some_and(|dwelling| dwelling.has_own_network) {
+    let mounts = folders.mounts.as_ref();
+    if mounts.is_some_and(|mounts| mounts.has_own_network) {
         command.arg("--unshare-net");
     }
-    let host = dwelling.map_or_else(|| format!("node-{}", config.node.0), |dwelling| dwelling.host.clone());
+    let host = mounts.map_or_else(|| format!("node-{}", config.node.0), |mounts| mounts.host.clone());
     command.args(["--hostname", &host, "--dir", "/sys", "--dir", "/sys/devices"]);
     let hardware: &[&str] = if config.shape.gpus > 0 { &HARDWARE } else { &[] };
     for place in SYSTEM.iter().chain(hardware) {
@@ -119,7 +119,7 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
     match kind {
         Kind::Shared => command.arg("--bind").arg(&folders.temporary).arg("/tmp"),
         // Each of its workers has its own.
-        Kind::Nursery => command.args(["--dir", "/tmp"]),
+        Kind::PerJob => command.args(["--dir", "/tmp"]),
     };
     command.args(["--symlink", "../tmp", "/var/tmp", "--symlink", "../run", "/var/run"]);
     command.arg("--bind").arg(&folders.home).arg(home);
@@ -130,7 +130,7 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
         command.arg("--ro-bind").arg(folder).arg(identity::INSIDE);
     }
     let environments = environments(config);
-    for bind in environments.iter().chain(dwelling.iter().flat_map(|dwelling| &dwelling.binds)) {
+    for bind in environments.iter().chain(mounts.iter().flat_map(|mounts| &mounts.binds)) {
         let above: Vec<&Path> = bind.to.ancestors().skip(1).filter(|folder| folder.parent().is_some()).collect();
         for folder in above.into_iter().rev() {
             command.arg("--dir").arg(folder);

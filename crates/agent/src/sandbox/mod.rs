@@ -1,5 +1,5 @@
-//! Sandboxes: one for each person, with workers in it; and a nursery for each person whose jobs want to be alone, which makes a
-//! sandbox for each of them.
+//! Sandboxes: one for each person, with workers in it; and for each person whose jobs want to be alone, one that makes a sandbox
+//! for each of these jobs.
 
 mod channel;
 mod command;
@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use atelier_confine::PartGroup;
 use atelier_domain::UserId;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 
 use crate::environment::Places;
 
@@ -38,7 +38,7 @@ pub enum Kind {
     /// All jobs of a person that do not mind each other; its workers run one after another.
     Shared,
     /// Jobs that want to be alone; each of its workers is a sandbox of its own, for one job.
-    Nursery,
+    PerJob,
 }
 
 /// One sandbox.
@@ -59,7 +59,7 @@ pub struct Sandbox {
     /// Whether it has said that it is ready.
     pub is_ready: bool,
     /// Parts that wait for a worker.
-    pub waiting: VecDeque<Part>,
+    pub waiting: VecDeque<AllocationKey>,
     /// So many workers more are wanted for parts that wait for room.
     pub warm: usize,
     /// Workers that were asked for and are not ready.
@@ -71,7 +71,7 @@ pub struct Sandbox {
     /// Nothing runs in it since then.
     pub idle_since: Instant,
     /// Whether it stays although nothing of a job runs in it: an instance is there.
-    pub is_kept: bool,
+    pub is_pinned: bool,
 }
 
 /// One worker.
@@ -86,9 +86,9 @@ pub struct Worker {
     /// Its control group, and so its jobs'.
     pub group: Option<PartGroup>,
     /// What it runs.
-    pub part: Option<Part>,
+    pub part: Option<AllocationKey>,
     /// What it will run after that: it has it already.
-    pub next: Option<Part>,
+    pub next: Option<AllocationKey>,
     /// How often the system had killed in its group when that was last looked at.
     pub kills: u64,
     /// Whether it can look at that itself.
@@ -167,9 +167,9 @@ impl Sandboxes {
         self.find(owner, Kind::Shared)
     }
 
-    /// The nursery for jobs of a person that want to be alone.
-    pub fn nursery_of(&self, owner: &UserId) -> Option<SandboxId> {
-        self.find(owner, Kind::Nursery)
+    /// The sandbox of a person that makes one for each job that wants to be alone.
+    pub fn per_job_of(&self, owner: &UserId) -> Option<SandboxId> {
+        self.find(owner, Kind::PerJob)
     }
 
     fn find(&self, owner: &UserId, kind: Kind) -> Option<SandboxId> {
@@ -184,14 +184,14 @@ impl Sandboxes {
     }
 
     /// Whether the workers of a sandbox are sandboxes of their own.
-    pub fn is_nursery(&self, sandbox: SandboxId) -> bool {
-        self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.kind == Kind::Nursery)
+    pub fn is_per_job(&self, sandbox: SandboxId) -> bool {
+        self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.kind == Kind::PerJob)
     }
 
     /// Whether anything runs or waits in a sandbox.
     pub fn is_busy(&self, sandbox: SandboxId) -> bool {
         let is_busy = |worker: &Worker| worker.sandbox == sandbox && (worker.part.is_some() || worker.next.is_some());
         self.workers.values().any(is_busy)
-            || self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.is_kept || !sandbox.waiting.is_empty())
+            || self.sandboxes.get(&sandbox).is_some_and(|sandbox| sandbox.is_pinned || !sandbox.waiting.is_empty())
     }
 }

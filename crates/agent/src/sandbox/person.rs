@@ -9,7 +9,7 @@ use atelier_domain::files::USERS;
 use atelier_protocol::Person;
 
 use crate::config::AgentConfig;
-use crate::instance::Dwelling;
+use crate::instance::Mounts;
 
 /// Where a person's folders are on the machine.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct PersonFolders {
     /// Where their token is; nothing where nobody's name is to be used.
     pub identity: Option<PathBuf>,
     /// What else a sandbox of theirs has: that of an instance.
-    pub dwelling: Option<Dwelling>,
+    pub mounts: Option<Mounts>,
 }
 
 /// Makes the folders of a person. All of their parents belong to the agent, so nobody else can put a link in the way.
@@ -34,7 +34,7 @@ pub fn prepare(
     person: &Person,
     uid: Option<u32>,
     sandbox: u64,
-    dwelling: Option<&Dwelling>,
+    mounts: Option<&Mounts>,
 ) -> Result<PersonFolders, String> {
     let name = person.id.as_str();
     if !atelier_domain::text::is_id(name) {
@@ -46,12 +46,12 @@ pub fn prepare(
     }
     let temporary = config.folder.join("tmp");
     let folders = PersonFolders {
-        home: dwelling.map_or_else(|| config.homes.join(name), |dwelling| dwelling.home.clone()),
-        jobs: dwelling.and_then(|dwelling| dwelling.jobs.clone()).unwrap_or_else(|| config.jobs.join(name)),
+        home: mounts.map_or_else(|| config.homes.join(name), |mounts| mounts.home.clone()),
+        jobs: mounts.and_then(|mounts| mounts.jobs.clone()).unwrap_or_else(|| config.jobs.join(name)),
         temporary: temporary.join(sandbox.to_string()),
         users: temporary.join(format!("{sandbox}.passwd")),
         identity: None,
-        dwelling: dwelling.cloned(),
+        mounts: mounts.cloned(),
     };
     let cannot = |path: &Path, error: io::Error| format!("the folder {} cannot be made: {error}", path.display());
     for path in [&config.homes, &config.jobs, &temporary] {

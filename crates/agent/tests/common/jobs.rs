@@ -3,13 +3,13 @@
 use atelier_domain::UserId;
 use atelier_domain::compute::{JobId, NodeId, Resources};
 use atelier_domain::time::Span;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Peer, Person, Run, Start, Task};
 
 pub const NODE: NodeId = NodeId(7);
 
-pub fn part(job: u64) -> Part {
-    Part { job: JobId(job), attempt: 1, node: NODE }
+pub fn part(job: u64) -> AllocationKey {
+    AllocationKey { job: JobId(job), attempt: 1, node: NODE }
 }
 
 /// A person with a user of the system of their own.

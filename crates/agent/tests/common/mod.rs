@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use atelier_domain::time::Span;
-use atelier_domain::world::{Exit, Part};
+use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::{
     Bytes, Event, Hello, Sample, Start, TaskFile, ToAgent, ToServer, decode_bytes, decode_to_server, encode,
 };
@@ -80,7 +80,7 @@ pub struct Server {
     pub events: Vec<Event>,
     /// Events that came again.
     pub repeated: usize,
-    pub output: HashMap<Part, Output>,
+    pub output: HashMap<AllocationKey, Output>,
     pub samples: Vec<Sample>,
     pub fetched: usize,
     pub blobs: HashMap<String, Vec<u8>>,
@@ -88,7 +88,7 @@ pub struct Server {
     /// Whether it says that it has heard and kept.
     pub confirms: bool,
     /// Parts whose end came after all of their output, as it must.
-    pub off: HashSet<Part>,
+    pub off: HashSet<AllocationKey>,
     /// What was said about the instance on the node.
     pub instance: hosting::Said,
 }
@@ -144,7 +144,7 @@ impl Server {
         self.say(&ToAgent::Start(Box::new(start.clone()))).await;
     }
 
-    pub async fn end(&mut self, part: Part, grace: Span) {
+    pub async fn end(&mut self, part: AllocationKey, grace: Span) {
         self.say(&ToAgent::End { part, grace, is_preempted: false }).await;
     }
 
@@ -176,7 +176,7 @@ impl Server {
         }
     }
 
-    async fn keep(&mut self, part: Part, offset: u64, bytes: &[u8]) {
+    async fn keep(&mut self, part: AllocationKey, offset: u64, bytes: &[u8]) {
         assert!(!self.off.contains(&part), "output after the end of {part:?}");
         let output = self.output.entry(part).or_default();
         assert!(offset <= output.length, "a gap in the output of {part:?}");
@@ -248,7 +248,7 @@ impl Server {
     }
 
     /// How a part ended, once nothing of it is left.
-    pub async fn off(&mut self, part: Part) -> Exit {
+    pub async fn off(&mut self, part: AllocationKey) -> Exit {
         let found = |server: &Self| {
             server.events.iter().find_map(|event| match event {
                 Event::Off { part: of, exit } if *of == part => Some(Ok(*exit)),
@@ -260,7 +260,7 @@ impl Server {
     }
 
     /// Why a part was refused.
-    pub async fn refused(&mut self, part: Part) -> String {
+    pub async fn refused(&mut self, part: AllocationKey) -> String {
         let found = |server: &Self| {
             server.events.iter().find_map(|event| match event {
                 Event::Refused { part: of, detail } if *of == part => Some(detail.to_string()),
@@ -271,18 +271,18 @@ impl Server {
         self.until(&format!("{part:?} to be refused"), found).await
     }
 
-    pub async fn started(&mut self, part: Part) {
+    pub async fn started(&mut self, part: AllocationKey) {
         self.until(&format!("{part:?} to start"), |server| server.events.contains(&Event::Started(part)).then_some(()))
             .await;
     }
 
     /// Waits until the output of a part has this text.
-    pub async fn printed(&mut self, part: Part, text: &str) -> String {
+    pub async fn printed(&mut self, part: AllocationKey, text: &str) -> String {
         let found = |server: &Self| server.text(part).contains(text).then(|| server.text(part));
         self.until(&format!("{part:?} to print {text:?}"), found).await
     }
 
-    pub fn text(&self, part: Part) -> String {
+    pub fn text(&self, part: AllocationKey) -> String {
         self.output.get(&part).map(Output::text).unwrap_or_default()
     }
 

@@ -163,7 +163,7 @@ impl Array {
             attempt: 0,
             retries: 0,
             steps_aside: 0,
-            members: Vec::new(),
+            allocations: Vec::new(),
             own_nodes: Vec::new(),
             launch_failures: 0,
             lost_starts: 0,

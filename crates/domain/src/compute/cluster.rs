@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::fair_share::QueuePolicy;
 use super::ids::{ClusterId, JobId, NodeId};
 use super::job::MAX_NODES;
-use super::share::QueuePolicy;
 use super::size::{ComputeName, SizeName, Tier};
 use super::tags::Tags;
 use crate::id::{UserId, WorkspaceId};

@@ -447,20 +447,20 @@ impl JobSpec {
     }
 }
 
-/// One node's part of a running job.
+/// What a running job has on one node: its allocation there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct Allocation {
     /// Where.
     pub node: NodeId,
     /// How far.
-    pub state: MemberState,
+    pub state: AllocationState,
 }
 
-/// How far one node is with its part.
+/// How far one node is with its allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum MemberState {
-    /// It was given the part and has not said that it runs.
+pub enum AllocationState {
+    /// It was given the job's part and has not said that it runs.
     Assigned,
     /// Its processes run.
     Running,
@@ -626,9 +626,9 @@ pub struct Job {
     pub retries: u32,
     /// How often its nodes did not come together in time.
     pub steps_aside: u32,
-    /// Its nodes' parts; empty while it waits.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<Member>,
+    /// What it has on its nodes; empty while it waits.
+    #[serde(rename = "members", default, skip_serializing_if = "Vec::is_empty")]
+    pub allocations: Vec<Allocation>,
     /// The nodes that were made for it, if it is serverless.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_nodes: Vec<NodeId>,
@@ -718,8 +718,8 @@ impl Job {
     }
 
     /// Its part on that node.
-    pub fn member_mut(&mut self, node: NodeId) -> Option<&mut Member> {
-        self.members.iter_mut().find(|member| member.node == node)
+    pub fn allocation_mut(&mut self, node: NodeId) -> Option<&mut Allocation> {
+        self.allocations.iter_mut().find(|allocation| allocation.node == node)
     }
 
     /// When its phase ends by itself.
@@ -807,8 +807,9 @@ pub enum JobState {
     Completed,
     /// It ended otherwise.
     Failed,
-    /// It was cancelled.
-    Canceled,
+    /// It was cancelled. Its name in the API and in the store has one l.
+    #[serde(rename = "canceled")]
+    Cancelled,
 }
 
 impl JobState {
@@ -822,7 +823,7 @@ impl JobState {
         Self::NotResponding,
         Self::Completed,
         Self::Failed,
-        Self::Canceled,
+        Self::Cancelled,
     ];
 
     /// The name in the store and in the API.
@@ -836,7 +837,7 @@ impl JobState {
             Self::NotResponding => "not-responding",
             Self::Completed => "completed",
             Self::Failed => "failed",
-            Self::Canceled => "canceled",
+            Self::Cancelled => "canceled",
         }
     }
 
@@ -845,7 +846,7 @@ impl JobState {
         match verdict {
             Verdict::Succeeded => Self::Completed,
             Verdict::Cancelled { .. } | Verdict::ComputeGone { .. } | Verdict::DependencyFailed { .. } => {
-                Self::Canceled
+                Self::Cancelled
             }
             _ => Self::Failed,
         }
@@ -853,6 +854,6 @@ impl JobState {
 
     /// Whether nothing comes after it.
     pub const fn is_over(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Canceled)
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }

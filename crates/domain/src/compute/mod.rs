@@ -7,6 +7,7 @@ pub mod array;
 #[cfg(feature = "zones")]
 pub mod budget;
 pub mod cluster;
+pub mod fair_share;
 pub mod idle;
 pub mod ids;
 pub mod instance;
@@ -16,7 +17,6 @@ pub mod notice;
 pub mod quota;
 pub mod resources;
 pub mod script;
-pub mod share;
 pub mod size;
 pub mod start;
 pub mod tags;

@@ -6,12 +6,12 @@
 //! begun puts the job back into the queue.
 
 use crate::compute::job::{
-    AHEAD_FOR_EACH, AHEAD_LIMIT, Ahead, JobPhase, MOST_AHEAD, Member, MemberState, Milestones, NOT_QUICK, QUICK,
-    START_LIMIT, Target,
+    AHEAD_FOR_EACH, AHEAD_LIMIT, Ahead, Allocation, AllocationState, JobPhase, MOST_AHEAD, Milestones, NOT_QUICK,
+    QUICK, START_LIMIT, Target,
 };
 use crate::compute::{JobId, NodeId};
 use crate::time::Span;
-use crate::world::{Key, Part, PoolKey, World};
+use crate::world::{AllocationKey, Key, PoolKey, World};
 
 impl World {
     /// Learns from a job that has run whether jobs there are quick.
@@ -54,11 +54,11 @@ impl World {
         }
         let (until, now) = (self.now.mono.plus(AHEAD_LIMIT), self.now);
         let workspace = job.workspace.clone();
-        self.rebase_shares(&workspace);
+        self.rebase_fair_shares(&workspace);
         self.edit_node(node, |_, on| on.add_ahead(id));
         self.edit_job(id, |job| {
             job.attempt += 1;
-            job.members = vec![Member { node, state: MemberState::Assigned }];
+            job.allocations = vec![Allocation { node, state: AllocationState::Assigned }];
             job.phase = JobPhase::Starting { until };
             job.ahead = Some(Ahead::Given);
             job.metered = Some(now.mono);
@@ -103,11 +103,11 @@ impl World {
     }
 
     /// A node has given a job back.
-    pub(super) fn job_given_back(&mut self, part: Part) {
+    pub(super) fn job_given_back(&mut self, part: AllocationKey) {
         let Some(job) = self.jobs.get(&part.job) else { return };
         let is_waiting = job.attempt == part.attempt
             && matches!(job.phase, JobPhase::Starting { .. })
-            && matches!(job.members.as_slice(), [only] if only.node == part.node && only.state == MemberState::Assigned);
+            && matches!(job.allocations.as_slice(), [only] if only.node == part.node && only.state == AllocationState::Assigned);
         if !is_waiting {
             return;
         }
@@ -123,7 +123,7 @@ impl World {
             job.phase = JobPhase::Queued { hold: None, gathering: None };
             job.ahead = None;
             job.metered = None;
-            job.members.clear();
+            job.allocations.clear();
             job.when = Milestones::default();
         });
         self.make_room(part.node);

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compute::job::{Job, KILL_LIMIT, MemberState, START_LIMIT};
-use crate::compute::share::QueueOrder;
+use crate::compute::fair_share::QueueOrder;
+use crate::compute::job::{AllocationState, Job, KILL_LIMIT, START_LIMIT};
 use crate::compute::{JobId, NodeId, Resources};
 use crate::reason::Reason;
 use crate::time::Mono;
@@ -99,18 +99,18 @@ impl World {
             looked_at += 1;
             last = (*end).max(now);
             let Some(job) = self.jobs.get(job) else { continue };
-            for member in job.members.iter().filter(|member| member.state != MemberState::Off) {
-                let is_ready = self.nodes.get(&member.node).is_some_and(crate::compute::node::Node::takes_jobs);
-                let sum = freed.entry(member.node).or_default();
+            for allocation in job.allocations.iter().filter(|allocation| allocation.state != AllocationState::Off) {
+                let is_ready = self.nodes.get(&allocation.node).is_some_and(crate::compute::node::Node::takes_jobs);
+                let sum = freed.entry(allocation.node).or_default();
                 *sum = sum.plus(job.takes());
-                let free = free_of(member.node).plus(*sum);
+                let free = free_of(allocation.node).plus(*sum);
                 // What is being ended may be over at any moment, or take a while.
                 if *end == Mono(0) {
                     if is_ready && shape.fits(free) {
-                        ending.insert(member.node);
+                        ending.insert(allocation.node);
                     }
                 } else if is_ready && shape.fits(free) {
-                    fits.entry(member.node).or_insert((last, free));
+                    fits.entry(allocation.node).or_insert((last, free));
                 }
             }
             if earliest.is_none() && fits.len() + ending.len() + unsure >= count {

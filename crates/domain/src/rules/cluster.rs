@@ -1,8 +1,8 @@
 //! Clusters: made, changed, paused, deleted. How many nodes they have is decided in [`super::scaling`].
 
 use crate::compute::cluster::{Cluster, ClusterPhase, LaunchTrouble, Plan, ScaleSettings};
+use crate::compute::fair_share::QueuePolicy;
 use crate::compute::job::Verdict;
-use crate::compute::share::QueuePolicy;
 use crate::compute::size::{ComputeName, SizeName, Tier};
 use crate::compute::tags::Tags;
 use crate::compute::verb::{ClusterState, ClusterVerb, Legality};

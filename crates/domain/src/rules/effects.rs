@@ -1,10 +1,10 @@
 //! What somebody else is to do, read from the records. Nothing of it is stored: after a crash it is read again.
 
 use crate::compute::instance::InstancePhase;
-use crate::compute::job::{Ahead, JobPhase, MemberState, Verdict};
+use crate::compute::job::{Ahead, AllocationState, JobPhase, Verdict};
 use crate::compute::node::NodePhase;
 use crate::compute::script::limit_of;
-use crate::world::{Effect, Key, Part, World};
+use crate::world::{AllocationKey, Effect, Key, World};
 
 impl World {
     /// All that is wanted of drivers and agents now. What the engine tells them after a start.
@@ -63,8 +63,8 @@ impl World {
             | Key::Limit(_)
             | Key::Budget(_)
             | Key::IdleRules(_)
-            | Key::ShareRules(_)
-            | Key::Share(..)
+            | Key::FairShareRules(_)
+            | Key::FairShare(..)
             | Key::Cluster(_)
             | Key::Schedule(_) => Vec::new(),
         }
@@ -72,18 +72,22 @@ impl World {
 
     fn wanted_by_job(&self, id: crate::compute::JobId) -> Vec<Effect> {
         let Some(job) = self.jobs.get(&id) else { return Vec::new() };
-        let part = |node| Part { job: id, attempt: job.attempt, node };
+        let part = |node| AllocationKey { job: id, attempt: job.attempt, node };
         match &job.phase {
             JobPhase::Starting { .. } if job.ahead == Some(Ahead::AskedBack) => {
-                let waiting = job.members.iter().filter(|member| member.state == MemberState::Assigned);
-                waiting.map(|member| Effect::AskBack { part: part(member.node) }).collect()
+                let waiting = job.allocations.iter().filter(|allocation| allocation.state == AllocationState::Assigned);
+                waiting.map(|allocation| Effect::AskBack { part: part(allocation.node) }).collect()
             }
             JobPhase::Starting { .. } => {
-                let nodes: Vec<_> = job.members.iter().map(|member| member.node).collect();
-                let waiting = job.members.iter().zip(0..).filter(|(member, _)| member.state == MemberState::Assigned);
+                let nodes: Vec<_> = job.allocations.iter().map(|allocation| allocation.node).collect();
+                let waiting = job
+                    .allocations
+                    .iter()
+                    .zip(0..)
+                    .filter(|(allocation, _)| allocation.state == AllocationState::Assigned);
                 waiting
-                    .map(|(member, rank)| Effect::StartJob {
-                        part: part(member.node),
+                    .map(|(allocation, rank)| Effect::StartJob {
+                        part: part(allocation.node),
                         rank,
                         nodes: nodes.clone(),
                         owner: job.owner.clone(),
@@ -97,11 +101,11 @@ impl World {
                     .collect()
             }
             JobPhase::Ending { verdict, .. } => job
-                .members
+                .allocations
                 .iter()
-                .filter(|member| member.state != MemberState::Off)
-                .map(|member| Effect::EndJob {
-                    part: part(member.node),
+                .filter(|allocation| allocation.state != AllocationState::Off)
+                .map(|allocation| Effect::EndJob {
+                    part: part(allocation.node),
                     grace: job.grace_for(verdict),
                     is_preempted: matches!(**verdict, Verdict::Preempted { .. }),
                 })

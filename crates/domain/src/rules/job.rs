@@ -4,35 +4,38 @@ use crate::compute::JobId;
 use crate::compute::cluster::ClusterPhase;
 use crate::compute::instance::Wish;
 use crate::compute::job::{
-    Ahead, EndedAs, FINALIZE_LIMIT, FREE_RETURNS, Hold, Job, JobPhase, JobState, KILL_LIMIT, MemberState, PastAttempt,
-    REMEMBERED_ATTEMPTS, RETRY_PAUSE_MOST, STEP_ASIDE, Target, Verdict,
+    Ahead, AllocationState, EndedAs, FINALIZE_LIMIT, FREE_RETURNS, Hold, Job, JobPhase, JobState, KILL_LIMIT,
+    PastAttempt, REMEMBERED_ATTEMPTS, RETRY_PAUSE_MOST, STEP_ASIDE, Target, Verdict,
 };
 use crate::reason::Reason;
 use crate::text::Text;
 use crate::time::Span;
-use crate::world::{About, Awaited, EndedJob, Exit, Key, Lack, Part, PoolKey, World};
+use crate::world::{About, AllocationKey, Awaited, EndedJob, Exit, Key, Lack, PoolKey, World};
 
 impl World {
     /// Whether the part belongs to the attempt that runs now and is not over.
-    fn is_current(&self, part: Part) -> bool {
+    fn is_current(&self, part: AllocationKey) -> bool {
         self.jobs.get(&part.job).is_some_and(|job| {
             job.attempt == part.attempt
-                && job.members.iter().any(|member| member.node == part.node && member.state != MemberState::Off)
+                && job
+                    .allocations
+                    .iter()
+                    .any(|allocation| allocation.node == part.node && allocation.state != AllocationState::Off)
         })
     }
 
-    pub(super) fn job_started(&mut self, part: Part) {
+    pub(super) fn job_started(&mut self, part: AllocationKey) {
         if !self.is_current(part) {
             return;
         }
         let (now, wall) = (self.now.mono, self.now.wall);
         self.edit_job(part.job, |job| {
-            if let Some(member) = job.member_mut(part.node)
-                && member.state == MemberState::Assigned
+            if let Some(allocation) = job.allocation_mut(part.node)
+                && allocation.state == AllocationState::Assigned
             {
-                member.state = MemberState::Running;
+                allocation.state = AllocationState::Running;
             }
-            let all_run = job.members.iter().all(|member| member.state != MemberState::Assigned);
+            let all_run = job.allocations.iter().all(|allocation| allocation.state != AllocationState::Assigned);
             if all_run && matches!(job.phase, JobPhase::Starting { .. }) {
                 job.phase = JobPhase::Running { since: now };
                 job.when.started = Some(wall);
@@ -40,23 +43,23 @@ impl World {
         });
     }
 
-    pub(super) fn job_refused(&mut self, part: Part, detail: &Text) {
+    pub(super) fn job_refused(&mut self, part: AllocationKey, detail: &Text) {
         if !self.is_current(part) {
             return;
         }
         let detail = crate::text::shortened_to(detail, 300).into();
         self.end_job(part.job, Verdict::StartFailed { detail });
-        self.member_off(part.job, part.node);
+        self.allocation_off(part.job, part.node);
     }
 
-    pub(super) fn job_exited(&mut self, part: Part, exit: Exit) {
+    pub(super) fn job_exited(&mut self, part: AllocationKey, exit: Exit) {
         if !self.is_current(part) {
             return;
         }
         let (now, wall) = (self.now.mono, self.now.wall);
         self.edit_job(part.job, |job| {
-            if let Some(member) = job.member_mut(part.node) {
-                member.state = MemberState::Exited;
+            if let Some(allocation) = job.allocation_mut(part.node) {
+                allocation.state = AllocationState::Exited;
             }
             // One that was over before anybody could say that it ran has run all the same.
             job.when.started.get_or_insert(wall);
@@ -64,8 +67,10 @@ impl World {
         match exit {
             Exit::Code(0) => {
                 self.edit_job(part.job, |job| {
-                    let all_done =
-                        job.members.iter().all(|member| matches!(member.state, MemberState::Exited | MemberState::Off));
+                    let all_done = job
+                        .allocations
+                        .iter()
+                        .all(|allocation| matches!(allocation.state, AllocationState::Exited | AllocationState::Off));
                     if all_done && matches!(job.phase, JobPhase::Starting { .. } | JobPhase::Running { .. }) {
                         job.phase = JobPhase::Finalizing { until: now.plus(FINALIZE_LIMIT) };
                         job.when.ending.get_or_insert(wall);
@@ -81,14 +86,14 @@ impl World {
         }
     }
 
-    pub(super) fn job_off(&mut self, part: Part, exit: Exit) {
+    pub(super) fn job_off(&mut self, part: AllocationKey, exit: Exit) {
         if !self.is_current(part) {
             return;
         }
         self.note_pace(part.job);
         // Said again, in case that report was lost.
         self.job_exited(part, exit);
-        self.member_off(part.job, part.node);
+        self.allocation_off(part.job, part.node);
     }
 
     /// Sets out to end a job. What waits is over at once; what runs is over when its nodes confirm it.
@@ -111,7 +116,7 @@ impl World {
             }
             JobPhase::Starting { .. } | JobPhase::Running { .. } | JobPhase::Finalizing { .. } => {
                 let is_unused = matches!(job.phase, JobPhase::Starting { .. })
-                    && job.members.iter().all(|member| member.state == MemberState::Assigned);
+                    && job.allocations.iter().all(|allocation| allocation.state == AllocationState::Assigned);
                 let until = now.plus(job.grace_for(&verdict)).plus(KILL_LIMIT);
                 self.edit_job(id, |job| {
                     job.phase = JobPhase::Ending { verdict: Box::new(verdict), is_unused, until };
@@ -125,7 +130,7 @@ impl World {
 
     /// Concludes a job if nothing of it is left anywhere.
     pub(super) fn job_maybe_over(&mut self, id: JobId) {
-        if self.has_parts(id) {
+        if self.has_allocations(id) {
             return;
         }
         let Some(job) = self.jobs.get(&id) else { return };
@@ -170,7 +175,7 @@ impl World {
                 }
                 job.past.push(PastAttempt {
                     attempt: job.attempt,
-                    nodes: job.members.iter().map(|member| member.node).collect(),
+                    nodes: job.allocations.iter().map(|allocation| allocation.node).collect(),
                     when: std::mem::take(&mut job.when),
                     ended: now.wall,
                     verdict,
@@ -178,7 +183,7 @@ impl World {
                 job.phase = JobPhase::Queued { hold: (pause > Span::ZERO).then_some(hold), gathering: None };
                 job.ahead = None;
                 job.metered = None;
-                job.members.clear();
+                job.allocations.clear();
                 job.own_nodes.clear();
                 if returns {
                     job.lost_starts += u32::from(is_lost);
@@ -241,10 +246,10 @@ impl World {
             JobPhase::Ending { verdict, is_unused, .. } => {
                 let waited = job.spec.grace.plus(KILL_LIMIT);
                 let late: Vec<_> = job
-                    .members
+                    .allocations
                     .iter()
-                    .filter(|member| member.state != MemberState::Off)
-                    .map(|member| member.node)
+                    .filter(|allocation| allocation.state != AllocationState::Off)
+                    .map(|allocation| allocation.node)
                     .collect();
                 // Told again; a node that will not answer goes, unless it is somebody's workstation.
                 let until = now.plus(KILL_LIMIT);

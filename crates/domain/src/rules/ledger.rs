@@ -16,22 +16,22 @@ impl World {
         if millis == 0 {
             return;
         }
-        let shares = self.charges(node, millis);
-        self.spend(&shares);
-        let users: Vec<JobId> = shares.iter().filter_map(|(key, _)| key.job).collect();
-        for (key, share) in shares {
-            let charge = self.out.ledger.entry(key).or_default();
-            charge.millis += share.millis;
-            charge.cost = charge.cost.saturating_add(share.cost);
+        let charges = self.charges(node, millis);
+        self.spend(&charges);
+        let users: Vec<JobId> = charges.iter().filter_map(|(key, _)| key.job).collect();
+        for (key, charge) in charges {
+            let sum = self.out.ledger.entry(key).or_default();
+            sum.millis += charge.millis;
+            sum.cost = sum.cost.saturating_add(charge.cost);
         }
         // Whoever runs there uses what is theirs, whether or not the rest of the node is idle.
-        users.into_iter().for_each(|job| self.use_share(job, millis));
+        users.into_iter().for_each(|job| self.use_fair_share(job, millis));
         self.edit_node(id, |node, _| node.settled = now);
     }
 
     /// Who pays what for so many milliseconds of a node, with what runs on it now.
     pub fn charges(&self, node: &Node, millis: u64) -> Vec<(LedgerKey, Charge)> {
-        let share = |job, user, millis| {
+        let charge = |job, user, millis| {
             let key = LedgerKey {
                 workspace: node.workspace.clone(),
                 holder: node.holder,
@@ -45,20 +45,20 @@ impl World {
         // What only waits there has used nothing.
         let jobs: Vec<_> = on.filter_map(|job| self.jobs.get(job)).filter(|job| job.ahead.is_none()).collect();
         if jobs.is_empty() {
-            return vec![share(None, self.payer(node.holder, node.user.as_ref()), millis)];
+            return vec![charge(None, self.payer(node.holder, node.user.as_ref()), millis)];
         }
         // A job on an instance takes no cores of its own; there every job counts the same.
         let weights: Vec<u64> = jobs.iter().map(|job| job.takes().cores.max(1)).collect();
         let all: u64 = weights.iter().sum();
         let mut left = millis;
-        let mut shares = Vec::with_capacity(jobs.len());
+        let mut charges = Vec::with_capacity(jobs.len());
         for (index, (job, weight)) in jobs.iter().zip(&weights).enumerate() {
             let exact = u128::from(millis) * u128::from(*weight) / u128::from(all.max(1));
             let part = if index + 1 == jobs.len() { left } else { u64::try_from(exact).unwrap_or(left).min(left) };
             left -= part;
-            shares.push(share(Some(job.id), job.owner.clone(), part));
+            charges.push(charge(Some(job.id), job.owner.clone(), part));
         }
-        shares
+        charges
     }
 
     fn payer(&self, holder: Holder, user: Option<&UserId>) -> UserId {

@@ -20,7 +20,7 @@ impl World {
             Order::RemoveSize(size) => self.remove_size(&command.workspace, size),
             Order::SetLimit { scope, resource, limit } => self.set_limit(&command.workspace, scope, resource, *limit),
             Order::SetBudget { of, budget } => self.set_budget(command, of, budget.as_deref()),
-            Order::SetShare { person, weight } => self.set_share(command, person, *weight),
+            Order::SetFairShare { person, weight } => self.set_fair_share(command, person, *weight),
             Order::SetHalfLife(half_life) => self.set_half_life(command, *half_life),
             Order::SetQueuePolicy { cluster, policy } => self.set_queue_policy(command, *cluster, *policy),
             Order::SetIdleRules(rules) => self.set_idle_rules(command, rules),

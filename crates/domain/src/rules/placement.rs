@@ -3,7 +3,7 @@
 //! The head of a queue is overtaken only by what cannot delay it (see [`super::backfill`]), so nothing starves; a job that needs several nodes starts on all of them or on
 //! none, and since only the head of a queue keeps nodes waiting, two such jobs cannot wait for each other.
 
-use crate::compute::job::{Hold, JobPhase, LOOK_AGAIN, Member, MemberState, Milestones, START_LIMIT, Target};
+use crate::compute::job::{Allocation, AllocationState, Hold, JobPhase, LOOK_AGAIN, Milestones, START_LIMIT, Target};
 use crate::compute::{InstanceId, JobId, NodeId};
 use crate::reason::Reason;
 use crate::world::{About, Key, PoolKey, World};
@@ -105,14 +105,15 @@ impl World {
         let Some((taken, workspace)) = self.jobs.get(&id).map(|job| (job.takes(), job.workspace.clone())) else {
             return;
         };
-        self.rebase_shares(&workspace);
+        self.rebase_fair_shares(&workspace);
         for node in &nodes {
             self.charge_node(*node);
             self.edit_node(*node, |_, on| on.add(id, taken));
         }
         self.edit_job(id, |job| {
             job.attempt += 1;
-            job.members = nodes.into_iter().map(|node| Member { node, state: MemberState::Assigned }).collect();
+            job.allocations =
+                nodes.into_iter().map(|node| Allocation { node, state: AllocationState::Assigned }).collect();
             job.phase = JobPhase::Starting { until };
             job.metered = Some(now.mono);
             job.when = Milestones { assigned: Some(now.wall), ..Milestones::default() };

@@ -108,7 +108,9 @@ impl World {
             return Ok(Answer::Already);
         }
         let Some(job) = self.jobs.get(&id) else { return Err(Reason::IsOver { job: id }) };
-        let Some(node) = job.members.first().map(|member| member.node) else { return Err(Reason::IsOver { job: id }) };
+        let Some(node) = job.allocations.first().map(|allocation| allocation.node) else {
+            return Err(Reason::IsOver { job: id });
+        };
         let (workspace, verdict) = (job.workspace.clone(), Verdict::Preempted { node });
         let grace = job.grace_for(&verdict);
         self.decide(&workspace, About::Job(id), Reason::Evicted { by: command.name.clone(), grace });

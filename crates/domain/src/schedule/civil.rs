@@ -1,7 +1,7 @@
 //! Local dates and times in whole minutes: what a wall clock and a calendar show, without a zone.
 //!
-//! Our own forty lines of calendar instead of a library's, so that triggers are parsed and checked in the browser too,
-//! where the tz database is not carried along.
+//! A calendar of our own instead of a library's, so that triggers can be parsed and checked without a tz database: in the
+//! browser, which does not carry one along.
 
 use serde::{Deserialize, Serialize};
 

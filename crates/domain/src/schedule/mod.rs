@@ -7,7 +7,7 @@
 //! - a [`WeekGrid`] is a week as people draw it, made of schedules and making some;
 //! - a [`Wheel`] keeps the next firings of very many schedules in order.
 //!
-//! Everything up to the trigger needs no tz database, so that the browser checks a form with the server's own code.
+//! Everything up to the trigger needs no tz database, so that a browser can check a form with the server's own code.
 //!
 //! # Clocks that change
 //!

@@ -189,7 +189,7 @@ impl World {
     fn index_array(&mut self, first: JobId) {
         let Some(array) = self.arrays.get(&first).filter(|array| !array.rest.is_empty()) else { return };
         let (key, deadline) = (PoolKey::of_array(array), array.deadline());
-        let share = if array.is_eligible() { self.share_key(&array.workspace, array.line()) } else { 0 };
+        let share = if array.is_eligible() { self.fair_share_key(&array.workspace, array.line()) } else { 0 };
         let line = array.is_eligible().then(|| (array.workspace.clone(), array.line().clone()));
         for other in Awaited::all_of(&array.spec) {
             self.dependents.entry(other).or_default().insert(Waiter::Array(first));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Awaited, OnNode, PoolKey, Record, World};
 use crate::compute::cluster::ClusterPhase;
 use crate::compute::instance::{InstancePhase, Wish};
-use crate::compute::job::{After, JobPhase, MemberState};
+use crate::compute::job::{After, AllocationState, JobPhase};
 use crate::compute::node::{Holder, NodePhase};
 use crate::compute::{JobId, NodeId, Resources};
 use crate::rules::slots;
@@ -26,18 +26,18 @@ impl World {
     fn audit_jobs(&self, wrong: &mut Vec<String>) {
         let mut expected: BTreeMap<NodeId, Vec<JobId>> = BTreeMap::new();
         for job in self.jobs.values() {
-            let parts = job.members.iter().filter(|member| member.state != MemberState::Off);
-            parts.for_each(|member| expected.entry(member.node).or_default().push(job.id));
-            let mut nodes: Vec<NodeId> = job.members.iter().map(|member| member.node).collect();
+            let parts = job.allocations.iter().filter(|allocation| allocation.state != AllocationState::Off);
+            parts.for_each(|allocation| expected.entry(allocation.node).or_default().push(job.id));
+            let mut nodes: Vec<NodeId> = job.allocations.iter().map(|allocation| allocation.node).collect();
             nodes.sort_unstable();
             nodes.dedup();
             match &job.phase {
-                JobPhase::Queued { .. } if !job.members.is_empty() => {
-                    wrong.push(format!("{} waits and has members", job.id))
+                JobPhase::Queued { .. } if !job.allocations.is_empty() => {
+                    wrong.push(format!("{} waits and has allocations", job.id))
                 }
                 JobPhase::Queued { .. } => {}
-                _ if nodes.len() != job.spec.nodes as usize || job.members.len() != nodes.len() => {
-                    wrong.push(format!("{} needs {} nodes and has {:?}", job.id, job.spec.nodes, job.members));
+                _ if nodes.len() != job.spec.nodes as usize || job.allocations.len() != nodes.len() => {
+                    wrong.push(format!("{} needs {} nodes and has {:?}", job.id, job.spec.nodes, job.allocations));
                 }
                 _ if !self.has_part_left(job.id) => wrong.push(format!("{} is on no node and not over", job.id)),
                 _ => {}
@@ -105,7 +105,9 @@ impl World {
     }
 
     fn has_part_left(&self, id: JobId) -> bool {
-        self.jobs.get(&id).is_some_and(|job| job.members.iter().any(|member| member.state != MemberState::Off))
+        self.jobs
+            .get(&id)
+            .is_some_and(|job| job.allocations.iter().any(|allocation| allocation.state != AllocationState::Off))
     }
 
     fn audit_nodes(&self, wrong: &mut Vec<String>) {

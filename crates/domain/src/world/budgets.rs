@@ -79,7 +79,7 @@ impl World {
             }
             BudgetOf::Person(person) => {
                 let nodes = self.nodes.values().filter(|node| node.workspace == key.workspace);
-                let shares = nodes.flat_map(|node| self.unsettled_shares(node, later));
+                let shares = nodes.flat_map(|node| self.unsettled_charges(node, later));
                 let own = shares.filter(|(paid, _)| paid.user == *person);
                 own.fold(0_u64, |sum, (_, charge)| sum.saturating_add(charge.cost))
             }

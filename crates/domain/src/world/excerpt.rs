@@ -39,7 +39,7 @@ impl World {
         records.extend(self.sizes.values().cloned().map(Record::Size));
         let workspace = self.workspace_of(key);
         if let Some(rules) = workspace.as_ref().and_then(|id| self.teams.get(id)).and_then(|team| team.rules) {
-            records.extend(workspace.clone().map(|id| Record::ShareRules(id, rules)));
+            records.extend(workspace.clone().map(|id| Record::FairShareRules(id, rules)));
         }
         let (nodes, jobs) = self.excerpt_of_pool(key, also, most);
         let nodes: Vec<&Node> = nodes.iter().filter_map(|id| self.nodes.get(id)).collect();
@@ -66,8 +66,8 @@ impl World {
             records.push(Record::Limit(limit.clone(), most.saturating_sub(others)));
         }
         for (person, known) in workspace.iter().flat_map(|id| self.people(id)) {
-            if let (Some(share), Some(workspace)) = (known.share, workspace.clone()) {
-                records.push(Record::Share(workspace, person.clone(), share));
+            if let (Some(share), Some(workspace)) = (known.fair_share, workspace.clone()) {
+                records.push(Record::FairShare(workspace, person.clone(), share));
             }
         }
         let target = match key {
@@ -113,8 +113,8 @@ impl World {
         nodes.extend(jobs.iter().filter_map(|id| self.jobs.get(id)).flat_map(|job| &job.own_nodes));
         jobs.extend(nodes.iter().filter_map(|id| self.on.get(id)).flat_map(|on| &on.jobs));
         // A part of a job without its node would be nothing to go on from.
-        let elsewhere = jobs.iter().filter_map(|id| self.jobs.get(id)).flat_map(|job| &job.members);
-        nodes.extend(elsewhere.map(|member| member.node));
+        let elsewhere = jobs.iter().filter_map(|id| self.jobs.get(id)).flat_map(|job| &job.allocations);
+        nodes.extend(elsewhere.map(|allocation| allocation.node));
         nodes.retain(|id| {
             self.nodes.get(id).is_some_and(|node| !matches!(node.holder, Holder::Job(job) if !jobs.contains(&job)))
         });

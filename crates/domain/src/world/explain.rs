@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::pool::{Pool, PoolKey};
 use super::{Awaited, ComputeRef, Waiter, World};
+use crate::compute::fair_share::{QueueOrder, tenths_of_core_hours};
 use crate::compute::instance::InstancePhase;
-use crate::compute::job::{Hold, Job, JobPhase, Lane, MemberState, Target};
+use crate::compute::job::{AllocationState, Hold, Job, JobPhase, Lane, Target};
 use crate::compute::node::{Node, NodePhase};
 use crate::compute::quota::Shortage;
-use crate::compute::share::{QueueOrder, tenths_of_core_hours};
 use crate::compute::size::ComputeName;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
 use crate::id::{UserId, WorkspaceId};
@@ -46,15 +46,18 @@ impl World {
     pub fn explain_job(&self, id: JobId) -> Option<Reason> {
         let job = &*self.look_up(id)?;
         let now = self.now.mono;
-        let not_off = job.members.iter().filter(|member| member.state != MemberState::Off).count() as u64;
+        let not_off =
+            job.allocations.iter().filter(|allocation| allocation.state != AllocationState::Off).count() as u64;
         match &job.phase {
             JobPhase::Running { .. } => None,
             JobPhase::Starting { .. } => {
                 if let Some(pause) = self.engine_pause() {
                     return Some(pause);
                 }
-                let waiting = job.members.iter().filter(|member| member.state == MemberState::Assigned).count() as u64;
-                Some(Reason::Handed { waiting, nodes: job.members.len() as u64 })
+                let waiting =
+                    job.allocations.iter().filter(|allocation| allocation.state == AllocationState::Assigned).count()
+                        as u64;
+                Some(Reason::Handed { waiting, nodes: job.allocations.len() as u64 })
             }
             JobPhase::Finalizing { .. } => Some(Reason::Collecting { waiting: not_off }),
             JobPhase::Ending { verdict, .. } => {
@@ -186,9 +189,9 @@ impl World {
         if !is_shared {
             return Some(Reason::InQueue { position, of });
         }
-        let own = self.standing(&job.workspace, &job.owner);
+        let own = self.fair_share_standing(&job.workspace, &job.owner);
         let weight = |person: &UserId| {
-            let share = self.person(&job.workspace, person).and_then(|person| person.share);
+            let share = self.person(&job.workspace, person).and_then(|person| person.fair_share);
             u64::from(share.unwrap_or_default().weight)
         };
         Some(Reason::FairQueue {

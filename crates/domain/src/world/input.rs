@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::compute::budget::{BudgetOf, NewBudget};
 use crate::compute::cluster::ScaleSettings;
+use crate::compute::fair_share::QueuePolicy;
 use crate::compute::idle::{IdlePolicy, IdleRules, Source};
 use crate::compute::job::{JobSpec, Priority};
 use crate::compute::quota::{Resource, Scope};
 use crate::compute::script::Scripts;
-use crate::compute::share::QueuePolicy;
 use crate::compute::size::{ComputeName, SiteName, Size, SizeName, Tier};
 use crate::compute::tags::Tags;
 use crate::compute::verb::{Noun, Verb};
@@ -67,7 +67,8 @@ pub enum Order {
         budget: Option<Box<NewBudget>>,
     },
     /// Say how much somebody is meant to have of what the workspace shares.
-    SetShare {
+    #[serde(rename = "set-share")]
+    SetFairShare {
         /// Who.
         person: UserId,
         /// How much, beside the weights of others: 1 to 1,000, and 100 for whoever has none.
@@ -317,7 +318,7 @@ impl Order {
             Self::RemoveSize(_) => Verb::RemoveSize,
             Self::SetLimit { .. } => Verb::SetLimit,
             Self::SetBudget { .. } => Verb::SetBudget,
-            Self::SetShare { .. } => Verb::SetShare,
+            Self::SetFairShare { .. } => Verb::SetShare,
             Self::SetHalfLife(_) => Verb::SetHalfLife,
             Self::SetQueuePolicy { .. } => Verb::SetQueuePolicy,
             Self::SetIdleRules(_) => Verb::SetIdleRules,
@@ -516,27 +517,27 @@ pub enum Report {
     /// The driver confirms that it does not exist any more.
     NodeGone(NodeId),
     /// One node's part of a job runs.
-    JobStarted(Part),
+    JobStarted(AllocationKey),
     /// A part that a node had ahead of time was given back: it has not begun there and will not.
-    JobGivenBack(Part),
+    JobGivenBack(AllocationKey),
     /// One node could not start its part; nothing of it is left there.
     JobRefused {
         /// Which part.
-        part: Part,
+        part: AllocationKey,
         /// What the agent said.
         detail: Text,
     },
     /// One node's part has ended; output is being handed over.
     JobExited {
         /// Which part.
-        part: Part,
+        part: AllocationKey,
         /// How.
         exit: Exit,
     },
     /// Nothing of one node's part is left.
     JobOff {
         /// Which part.
-        part: Part,
+        part: AllocationKey,
         /// How it ended, said again.
         exit: Exit,
     },
@@ -604,9 +605,9 @@ pub enum Report {
     },
 }
 
-/// One node's part of one attempt of a job.
+/// Names one allocation: what one attempt of a job has on one node, its *part* in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Part {
+pub struct AllocationKey {
     /// Which job.
     pub job: JobId,
     /// Which attempt.

@@ -27,10 +27,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::arrays::{Awaited, EndedRest, Waiter};
 pub use self::excerpt::Excerpt;
 pub use self::input::{
-    ArrayChange, Command, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Part, Report, ScheduleTarget,
+    AllocationKey, ArrayChange, Command, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Report, ScheduleTarget,
 };
 pub use self::outcome::{About, Answer, Charge, Decision, Effect, EndedJob, Key, LedgerKey, Outcome};
-pub use self::people::{Person, Running, Standing};
+pub use self::people::{FairShareStanding, Person, Running};
 pub use self::planned::{NextLine, PlannedStart, PlannedStop, WeekEntry, WeekPlan};
 pub use self::pool::{OnNode, Pool, PoolKey};
 pub use self::queue::{Place, Queue};
@@ -376,7 +376,7 @@ impl World {
     fn index_job(&mut self, id: JobId) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (key, deadline) = (PoolKey::of_job(job), job.deadline());
-        let share = if job.is_eligible() { self.share_key(&job.workspace, job.line()) } else { 0 };
+        let share = if job.is_eligible() { self.fair_share_key(&job.workspace, job.line()) } else { 0 };
         let line = job.is_eligible().then(|| (job.workspace.clone(), job.line().clone()));
         for other in Awaited::all_of(&job.spec) {
             self.dependents.entry(other).or_default().insert(Waiter::Job(id));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::arrays::EndedRest;
-use super::input::Part;
+use super::input::AllocationKey;
 use crate::compute::budget::BudgetKey;
 use crate::compute::job::{ArrayPlace, Job, Verdict};
 use crate::compute::node::Holder;
@@ -35,9 +35,11 @@ pub enum Key {
     /// A budget.
     Budget(BudgetKey),
     /// How use fades in a workspace.
-    ShareRules(WorkspaceId),
+    #[serde(rename = "share-rules")]
+    FairShareRules(WorkspaceId),
     /// A person’s share in a workspace.
-    Share(WorkspaceId, UserId),
+    #[serde(rename = "share")]
+    FairShare(WorkspaceId, UserId),
     /// An instance.
     Instance(InstanceId),
     /// A cluster.
@@ -98,7 +100,7 @@ pub enum Effect {
     /// An agent starts its part of a job.
     StartJob {
         /// Which part.
-        part: Part,
+        part: AllocationKey,
         /// Its number among the parts, from 0.
         rank: u32,
         /// Where all parts run, in the order of their numbers.
@@ -127,12 +129,12 @@ pub enum Effect {
     /// An agent gives back a part of a job that it has ahead of time, unless it has begun.
     AskBack {
         /// Which part.
-        part: Part,
+        part: AllocationKey,
     },
     /// An agent ends its part of a job.
     EndJob {
         /// Which part.
-        part: Part,
+        part: AllocationKey,
         /// How long processes get before they are killed.
         grace: Span,
         /// Whether its node is taken back, so that it will be tried again: processes are told so beside the signal.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Key, PoolKey, World};
+use crate::compute::fair_share::{Amount, COUNTED_AHEAD, FairShare, FairShareRules, QueuePolicy, work_of};
 use crate::compute::job::{Job, JobSpec, Target};
 use crate::compute::quota::Resource;
-use crate::compute::share::{Amount, COUNTED_AHEAD, QueuePolicy, Share, ShareRules, work_of};
 use crate::compute::{JobId, Resources};
 use crate::id::{UserId, WorkspaceId};
 
@@ -39,7 +39,7 @@ impl Running {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Person {
     /// The record, once there is one.
-    pub share: Option<Share>,
+    pub fair_share: Option<FairShare>,
     /// What runs now.
     pub running: Running,
     /// What that counts for, beside what is settled.
@@ -50,7 +50,7 @@ pub struct Person {
 impl Person {
     /// Who has the smaller one goes first.
     fn key(&self) -> u128 {
-        let share = self.share.unwrap_or_default();
+        let share = self.fair_share.unwrap_or_default();
         share.used.plus(self.metered).0 / u128::from(share.weight.max(1))
     }
 }
@@ -58,7 +58,7 @@ impl Person {
 /// The people of one workspace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Team {
-    pub(crate) rules: Option<ShareRules>,
+    pub(crate) rules: Option<FairShareRules>,
     pub(crate) people: BTreeMap<UserId, Person>,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Counted {
 
 /// Somebody's share, for people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct FairShareStanding {
     /// What they have used lately, with what runs, in thousandths of core-milliseconds.
     pub used: u128,
     /// What everybody in the workspace has.
@@ -82,7 +82,7 @@ pub struct Standing {
 
 impl World {
     /// How use fades in a workspace, and how its serverless queues are served.
-    pub fn share_rules(&self, workspace: &WorkspaceId) -> ShareRules {
+    pub fn fair_share_rules(&self, workspace: &WorkspaceId) -> FairShareRules {
         self.teams.get(workspace).and_then(|team| team.rules).unwrap_or_default()
     }
 
@@ -90,7 +90,7 @@ impl World {
     pub fn queue_policy(&self, key: &PoolKey) -> QueuePolicy {
         match key {
             PoolKey::Cluster(id) => self.clusters.get(id).map_or_else(QueuePolicy::default, |cluster| cluster.queue),
-            PoolKey::Serverless(workspace, ..) => self.share_rules(workspace).serverless,
+            PoolKey::Serverless(workspace, ..) => self.fair_share_rules(workspace).serverless,
             PoolKey::Instance(_) => QueuePolicy::plain(),
         }
     }
@@ -106,18 +106,18 @@ impl World {
     }
 
     /// How somebody stands beside the others of a workspace.
-    pub fn standing(&self, workspace: &WorkspaceId, person: &UserId) -> Standing {
-        let (rules, now) = (self.share_rules(workspace), self.now.mono);
-        let used = |person: &Person| rules.faded(person.share.unwrap_or_default().used.plus(person.metered), now);
+    pub fn fair_share_standing(&self, workspace: &WorkspaceId, person: &UserId) -> FairShareStanding {
+        let (rules, now) = (self.fair_share_rules(workspace), self.now.mono);
+        let used = |person: &Person| rules.faded(person.fair_share.unwrap_or_default().used.plus(person.metered), now);
         let own = self.person(workspace, person);
-        Standing {
+        FairShareStanding {
             used: own.map_or(0, used),
             used_by_all: self.people(workspace).map(|(_, person)| used(person)).sum(),
-            weight: own.and_then(|person| person.share).unwrap_or_default().weight,
+            weight: own.and_then(|person| person.fair_share).unwrap_or_default().weight,
         }
     }
 
-    pub(super) fn share_key(&self, workspace: &WorkspaceId, person: &UserId) -> u128 {
+    pub(super) fn fair_share_key(&self, workspace: &WorkspaceId, person: &UserId) -> u128 {
         self.person(workspace, person).map_or(0, Person::key)
     }
 
@@ -192,7 +192,7 @@ impl World {
             return Counted::default();
         }
         let running = Running::needed(&job.spec);
-        let rules = self.share_rules(&job.workspace);
+        let rules = self.fair_share_rules(&job.workspace);
         let ahead = COUNTED_AHEAD.as_millis().unsigned_abs();
         let metered = job.metered.map(|since| rules.amount(work_of(running.shape), ahead, since));
         Counted { running, metered: metered.unwrap_or_default() }
@@ -211,31 +211,31 @@ impl World {
     }
 
     /// A job has used so much of a node for so long.
-    pub(crate) fn use_share(&mut self, id: JobId, millis: u64) {
+    pub(crate) fn use_fair_share(&mut self, id: JobId, millis: u64) {
         let Some(job) = self.jobs.get(&id) else { return };
         if matches!(job.spec.target, Target::Instance(_)) || millis == 0 {
             return;
         }
         let (workspace, owner, work) = (job.workspace.clone(), job.owner.clone(), work_of(job.takes()));
-        self.rebase_shares(&workspace);
-        let amount = self.share_rules(&workspace).amount(work, millis, self.now.mono);
+        self.rebase_fair_shares(&workspace);
+        let amount = self.fair_share_rules(&workspace).amount(work, millis, self.now.mono);
         self.edit_person(&workspace, &owner, |person| {
-            let share = person.share.get_or_insert_default();
+            let share = person.fair_share.get_or_insert_default();
             share.used = share.used.plus(amount);
         });
-        self.changed(Key::Share(workspace, owner));
+        self.changed(Key::FairShare(workspace, owner));
     }
 
-    pub(crate) fn put_share(&mut self, workspace: &WorkspaceId, person: &UserId, share: Share) {
-        self.edit_person(workspace, person, |person| person.share = Some(share));
-        self.changed(Key::Share(workspace.clone(), person.clone()));
+    pub(crate) fn put_fair_share(&mut self, workspace: &WorkspaceId, person: &UserId, share: FairShare) {
+        self.edit_person(workspace, person, |person| person.fair_share = Some(share));
+        self.changed(Key::FairShare(workspace.clone(), person.clone()));
     }
 
     /// Other rules from now on. What was used until now counts as much as it did a moment ago.
-    pub(crate) fn put_share_rules(&mut self, workspace: &WorkspaceId, rules: ShareRules) {
-        let (before, now) = (self.share_rules(workspace), self.now.mono);
+    pub(crate) fn put_fair_share_rules(&mut self, workspace: &WorkspaceId, rules: FairShareRules) {
+        let (before, now) = (self.fair_share_rules(workspace), self.now.mono);
         if before.half_life != rules.half_life {
-            let rules = ShareRules { base: now, ..rules };
+            let rules = FairShareRules { base: now, ..rules };
             let factor = before.factor(now).max(1);
             // At its base the new factor is one.
             self.refactor(workspace, rules, |amount| Amount((amount.0 / factor).saturating_mul(rules.factor(now))));
@@ -245,8 +245,8 @@ impl World {
     }
 
     /// Makes all numbers of a workspace smaller when they have grown for long. The order stays as it is.
-    pub(crate) fn rebase_shares(&mut self, workspace: &WorkspaceId) {
-        let rules = self.share_rules(workspace);
+    pub(crate) fn rebase_fair_shares(&mut self, workspace: &WorkspaceId) {
+        let rules = self.fair_share_rules(workspace);
         if let Some(halvings) = rules.rebase_at(self.now.mono) {
             self.refactor(workspace, rules.rebased(halvings), |amount| {
                 Amount(amount.0.checked_shr(halvings).unwrap_or_default())
@@ -254,9 +254,9 @@ impl World {
         }
     }
 
-    fn refactor(&mut self, workspace: &WorkspaceId, rules: ShareRules, change: impl Fn(Amount) -> Amount) {
+    fn refactor(&mut self, workspace: &WorkspaceId, rules: FairShareRules, change: impl Fn(Amount) -> Amount) {
         self.teams.entry(workspace.clone()).or_default().rules = Some(rules);
-        self.changed(Key::ShareRules(workspace.clone()));
+        self.changed(Key::FairShareRules(workspace.clone()));
         let everybody: Vec<UserId> = self.people(workspace).map(|(person, _)| person.clone()).collect();
         // What runs is counted anew by the same rules.
         let mut metered: BTreeMap<UserId, Amount> = BTreeMap::new();
@@ -267,15 +267,15 @@ impl World {
         }
         for person in everybody {
             let metered = metered.remove(&person).unwrap_or_default();
-            let has_share = self.person(workspace, &person).is_some_and(|person| person.share.is_some());
+            let has_share = self.person(workspace, &person).is_some_and(|person| person.fair_share.is_some());
             self.edit_person(workspace, &person, |person| {
                 person.metered = metered;
-                if let Some(share) = &mut person.share {
+                if let Some(share) = &mut person.fair_share {
                     share.used = change(share.used);
                 }
             });
             if has_share {
-                self.changed(Key::Share(workspace.clone(), person));
+                self.changed(Key::FairShare(workspace.clone(), person));
             }
         }
     }

@@ -13,8 +13,8 @@ use std::iter::Peekable;
 use std::ops::Bound;
 
 use crate::compute::array::Array;
+use crate::compute::fair_share::QueueOrder;
 use crate::compute::job::{Job, JobSpec, Lane, Priority};
-use crate::compute::share::QueueOrder;
 use crate::compute::{JobId, Resources};
 use crate::id::UserId;
 

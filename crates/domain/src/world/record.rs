@@ -6,12 +6,12 @@ use super::{Key, ScheduleEntry, Site, State, UnknownNode, World};
 use crate::compute::array::Array;
 use crate::compute::budget::{Budget, BudgetKey};
 use crate::compute::cluster::Cluster;
+use crate::compute::fair_share::{FairShare, FairShareRules};
 use crate::compute::idle::IdleRules;
 use crate::compute::instance::Instance;
-use crate::compute::job::{Job, MemberState};
+use crate::compute::job::{AllocationState, Job};
 use crate::compute::node::Node;
 use crate::compute::quota::LimitKey;
-use crate::compute::share::{Share, ShareRules};
 use crate::compute::size::Size;
 use crate::id::{UserId, WorkspaceId};
 use crate::time::Now;
@@ -33,9 +33,11 @@ pub enum Record {
     /// A budget.
     Budget(BudgetKey, Box<Budget>),
     /// How use fades in a workspace.
-    ShareRules(WorkspaceId, ShareRules),
+    #[serde(rename = "share-rules")]
+    FairShareRules(WorkspaceId, FairShareRules),
     /// A person’s share in a workspace.
-    Share(WorkspaceId, UserId, Share),
+    #[serde(rename = "share")]
+    FairShare(WorkspaceId, UserId, FairShare),
     /// An instance.
     Instance(Box<Instance>),
     /// A cluster.
@@ -62,10 +64,12 @@ impl World {
             Key::Limit(limit) => Record::Limit(limit.clone(), *self.limits.get(limit)?),
             Key::IdleRules(workspace) => Record::IdleRules(workspace.clone(), self.idle_rules.get(workspace)?.clone()),
             Key::Budget(key) => Record::Budget(key.clone(), Box::new(self.budgets.get(key)?.clone())),
-            Key::ShareRules(workspace) => Record::ShareRules(workspace.clone(), self.teams.get(workspace)?.rules?),
-            Key::Share(workspace, person) => {
-                let share = self.person(workspace, person)?.share?;
-                Record::Share(workspace.clone(), person.clone(), share)
+            Key::FairShareRules(workspace) => {
+                Record::FairShareRules(workspace.clone(), self.teams.get(workspace)?.rules?)
+            }
+            Key::FairShare(workspace, person) => {
+                let share = self.person(workspace, person)?.fair_share?;
+                Record::FairShare(workspace.clone(), person.clone(), share)
             }
             Key::Instance(id) => Record::Instance(Box::new(self.instances.get(id)?.clone())),
             Key::Cluster(id) => Record::Cluster(Box::new(self.clusters.get(id)?.clone())),
@@ -86,9 +90,9 @@ impl World {
         keys.extend(self.idle_rules.keys().cloned().map(Key::IdleRules));
         keys.extend(self.budgets.keys().cloned().map(Key::Budget));
         for (workspace, team) in &self.teams {
-            keys.extend(team.rules.map(|_| Key::ShareRules(workspace.clone())));
-            let shares = team.people.iter().filter(|(_, person)| person.share.is_some());
-            keys.extend(shares.map(|(person, _)| Key::Share(workspace.clone(), person.clone())));
+            keys.extend(team.rules.map(|_| Key::FairShareRules(workspace.clone())));
+            let shares = team.people.iter().filter(|(_, person)| person.fair_share.is_some());
+            keys.extend(shares.map(|(person, _)| Key::FairShare(workspace.clone(), person.clone())));
         }
         keys.extend(self.instances.keys().copied().map(Key::Instance));
         keys.extend(self.clusters.keys().copied().map(Key::Cluster));
@@ -119,8 +123,10 @@ impl World {
                 Record::Limit(key, limit) => drop(world.limits.insert(key, limit)),
                 Record::IdleRules(workspace, rules) => drop(world.idle_rules.insert(workspace, rules)),
                 Record::Budget(key, budget) => world.put_budget(key, *budget),
-                Record::ShareRules(workspace, rules) => world.teams.entry(workspace).or_default().rules = Some(rules),
-                Record::Share(workspace, person, share) => world.put_share(&workspace, &person, share),
+                Record::FairShareRules(workspace, rules) => {
+                    world.teams.entry(workspace).or_default().rules = Some(rules)
+                }
+                Record::FairShare(workspace, person, share) => world.put_fair_share(&workspace, &person, share),
                 Record::Instance(instance) => instances.push(*instance),
                 Record::Cluster(cluster) => clusters.push(*cluster),
                 Record::Node(node) => nodes.push(*node),
@@ -137,9 +143,9 @@ impl World {
         // What a node has ahead of time is in the order in which it was handed over.
         jobs.sort_by_key(|job| (job.ahead.is_some(), job.when.assigned, job.id));
         for job in jobs {
-            for member in job.members.iter().filter(|member| member.state != MemberState::Off) {
+            for allocation in job.allocations.iter().filter(|allocation| allocation.state != AllocationState::Off) {
                 let taken = job.takes();
-                world.edit_node(member.node, |_, on| match job.ahead {
+                world.edit_node(allocation.node, |_, on| match job.ahead {
                     Some(_) => on.add_ahead(job.id),
                     None => on.add(job.id, taken),
                 });

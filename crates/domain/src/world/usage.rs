@@ -82,7 +82,7 @@ impl World {
     }
 
     /// The same with who pays it.
-    pub fn unsettled_shares(&self, node: &Node, later: Span) -> Vec<(LedgerKey, Charge)> {
+    pub fn unsettled_charges(&self, node: &Node, later: Span) -> Vec<(LedgerKey, Charge)> {
         let millis = self.now.mono.since(node.settled).plus(later).as_millis();
         self.charges(node, u64::try_from(millis).unwrap_or_default())
     }

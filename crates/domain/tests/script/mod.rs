@@ -20,8 +20,8 @@ use atelier_domain::schedule::{Action, Cron, StopJobs, Timetable, Trigger, Zone}
 use atelier_domain::text::Problem;
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
-    About, Answer, Command, Effect, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Outcome, Part, PoolKey, Report,
-    ScheduleTarget, World,
+    About, AllocationKey, Answer, Command, Effect, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Outcome,
+    PoolKey, Report, ScheduleTarget, World,
 };
 use atelier_domain::{UserId, WorkspaceId};
 
@@ -159,7 +159,7 @@ pub struct Reality {
     /// Machines that exist.
     pub machines: BTreeSet<NodeId>,
     /// Processes that run.
-    pub parts: BTreeSet<Part>,
+    pub parts: BTreeSet<AllocationKey>,
 }
 
 /// A World, its reality, and what happened.
@@ -539,7 +539,7 @@ impl Stage {
     }
 }
 
-fn is_of_part(report: &Report, wanted: Part) -> bool {
+fn is_of_part(report: &Report, wanted: AllocationKey) -> bool {
     match report {
         Report::JobStarted(part)
         | Report::JobExited { part, .. }
@@ -641,7 +641,7 @@ pub fn say_order(order: &Order) -> String {
         Order::SetLimit { scope, resource, limit } => {
             format!("set {} for {}", say_limit(resource, *limit), say_scope(scope))
         }
-        Order::SetShare { person, weight } => format!("give {person} the weight {weight}"),
+        Order::SetFairShare { person, weight } => format!("give {person} the weight {weight}"),
         Order::SetHalfLife(span) => format!("let use count half after {span}"),
         Order::SetQueuePolicy { cluster, policy } => {
             let queue = cluster.map_or("serverless jobs".to_owned(), |cluster| cluster.to_string());
@@ -744,7 +744,7 @@ fn say_found(found: &FoundNode) -> String {
     }
 }
 
-fn say_part(part: Part) -> String {
+fn say_part(part: AllocationKey) -> String {
     format!("{} attempt {} on {}", part.job, part.attempt, part.node)
 }
 

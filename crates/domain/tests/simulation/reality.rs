@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
-use atelier_domain::world::{Effect, Exit, FoundNode, Part, Report};
+use atelier_domain::world::{AllocationKey, Effect, Exit, FoundNode, Report};
 
 use crate::dice::Dice;
 
@@ -53,11 +53,11 @@ enum Machine {
 struct RealNode {
     machine: Machine,
     shape: Resources,
-    running: BTreeMap<Part, Resources>,
+    running: BTreeMap<AllocationKey, Resources>,
     /// Parts that have no room yet, in the order in which they came.
-    waiting: Vec<(Part, Resources)>,
+    waiting: Vec<(AllocationKey, Resources)>,
     /// Parts that were here, with how they ended: an agent never starts one twice.
-    over: BTreeMap<Part, Exit>,
+    over: BTreeMap<AllocationKey, Exit>,
     /// An agent's reports arrive in order.
     last_word: u64,
 }
@@ -71,8 +71,8 @@ enum Event {
     CutOff(NodeId),
     Back(NodeId),
     StillSilent(NodeId),
-    PartEnds(Part, i32),
-    Killed(Part),
+    PartEnds(AllocationKey, i32),
+    Killed(AllocationKey),
     Drained(NodeId),
     SetUp(InstanceId, u64, NodeId, bool),
     Script(InstanceId, u64, NodeId, bool),
@@ -268,7 +268,7 @@ impl Reality {
         self.nodes.get(&node).is_some_and(|node| node.machine == Machine::Up)
     }
 
-    fn part_over(&mut self, dice: &mut Dice, part: Part, exit: Exit) {
+    fn part_over(&mut self, dice: &mut Dice, part: AllocationKey, exit: Exit) {
         let Some(node) = self.nodes.get_mut(&part.node) else { return };
         if node.machine == Machine::Gone || node.running.remove(&part).is_none() {
             return;
@@ -295,7 +295,7 @@ impl Reality {
         }
     }
 
-    fn begin(&mut self, dice: &mut Dice, part: Part, shape: Resources) {
+    fn begin(&mut self, dice: &mut Dice, part: AllocationKey, shape: Resources) {
         if let Some(other) = self.parts_of(part.job).into_iter().find(|other| other.attempt != part.attempt) {
             self.wrong.push(format!("{part:?} starts while {other:?} runs"));
         }
@@ -390,7 +390,7 @@ impl Reality {
         }
     }
 
-    fn start_part(&mut self, dice: &mut Dice, part: Part, shape: Resources) {
+    fn start_part(&mut self, dice: &mut Dice, part: AllocationKey, shape: Resources) {
         let refuses = dice.percent(self.faults.start_refused);
         let Some(node) = self.nodes.get_mut(&part.node).filter(|node| node.machine == Machine::Up) else { return };
         if let Some(exit) = node.over.get(&part).copied() {
@@ -415,7 +415,7 @@ impl Reality {
     }
 
     /// A part that has not begun is given back and never begins here.
-    fn give_back(&mut self, dice: &mut Dice, part: Part) {
+    fn give_back(&mut self, dice: &mut Dice, part: AllocationKey) {
         let Some(node) = self.nodes.get_mut(&part.node).filter(|node| node.machine == Machine::Up) else { return };
         if node.running.contains_key(&part) || node.over.get(&part).is_some_and(|exit| *exit != GIVEN_BACK) {
             return;
@@ -426,7 +426,7 @@ impl Reality {
         self.begin_waiting(dice, part.node);
     }
 
-    fn end_part(&mut self, dice: &mut Dice, part: Part, grace: u64) {
+    fn end_part(&mut self, dice: &mut Dice, part: AllocationKey, grace: u64) {
         let Some(node) = self.nodes.get_mut(&part.node).filter(|node| node.machine == Machine::Up) else { return };
         if node.running.contains_key(&part) {
             let at = self.now + dice.between(1, grace.max(2));
@@ -441,7 +441,7 @@ impl Reality {
     }
 
     /// All processes of a job that are alive, heard of or not.
-    pub fn parts_of(&self, job: JobId) -> Vec<Part> {
+    pub fn parts_of(&self, job: JobId) -> Vec<AllocationKey> {
         let alive = self.nodes.values().filter(|node| node.machine != Machine::Gone);
         alive.flat_map(|node| node.running.keys().copied()).filter(|part| part.job == job).collect()
     }

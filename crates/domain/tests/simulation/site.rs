@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_domain::compute::budget::{BudgetAction, BudgetOf, NewBudget};
 use atelier_domain::compute::cluster::ScaleSettings;
+use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::idle::{IdlePolicy, IdleRules, Source};
 use atelier_domain::compute::job::{After, AfterWhat, JobSpec, Priority, RetryCause, RetryPolicy, Target, Verdict};
 use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::quota::{Resource, Scope};
 use atelier_domain::compute::script::{Script, Scripts};
-use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::size::{ComputeName, Family, Price, SiteName, Size, SizeName, Tier};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
@@ -348,7 +348,7 @@ impl Site {
         for person in ["ada", "bo"] {
             if self.dice.percent(50) {
                 let weight = self.dice.between(1, 1_000) as i64;
-                self.order(Order::SetShare { person: UserId::new(person), weight });
+                self.order(Order::SetFairShare { person: UserId::new(person), weight });
             }
         }
         if self.dice.percent(50) {
@@ -497,7 +497,7 @@ impl Site {
                 let limit = Some(self.dice.between(1, 5) * unit);
                 Order::SetLimit { scope: Scope::Everybody, resource, limit }
             }
-            0 => Order::SetShare { person: UserId::new("ada"), weight: self.dice.between(1, 1_000) as i64 },
+            0 => Order::SetFairShare { person: UserId::new("ada"), weight: self.dice.between(1, 1_000) as i64 },
             1 => Order::SetHalfLife(Span::hours(self.dice.between(1, 200) as u32)),
             _ => {
                 let order = if self.dice.percent(50) { QueueOrder::Fifo } else { QueueOrder::FairShare };

@@ -7,7 +7,7 @@ use std::time::Instant;
 use atelier_domain::Timestamp;
 use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::{InstanceId, JobId, NodeId};
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Activity, AppsStatus, Facts, PartSample, Sample, Signal};
 
 use crate::clock;
@@ -283,7 +283,7 @@ impl Board {
     }
 
     /// The part is over: its samples are handed out for the last time.
-    pub(super) fn part_over(&self, part: Part) -> Vec<(Timestamp, PartSample)> {
+    pub(super) fn part_over(&self, part: AllocationKey) -> Vec<(Timestamp, PartSample)> {
         let mut inner = self.lock();
         let Some(samples) = inner.jobs.get_mut(&part.job) else { return Vec::new() };
         let (own, others): (VecDeque<_>, _) =

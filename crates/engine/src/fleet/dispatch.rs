@@ -173,7 +173,7 @@ fn no_environments(fleet: &Fleet, hash: atelier_domain::environment::Environment
     });
 }
 
-fn refuse(fleet: &Fleet, part: atelier_domain::world::Part, detail: atelier_domain::text::Text) {
+fn refuse(fleet: &Fleet, part: atelier_domain::world::AllocationKey, detail: atelier_domain::text::Text) {
     let fleet = fleet.clone();
     tokio::spawn(async move {
         if let Some(engine) = fleet.engine() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atelier_domain::compute::{JobId, NodeId};
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use tokio::sync::watch;
 
 /// Which file: one node's part of one attempt of a job.
@@ -22,8 +22,8 @@ pub struct LogName {
     pub node: NodeId,
 }
 
-impl From<Part> for LogName {
-    fn from(part: Part) -> Self {
+impl From<AllocationKey> for LogName {
+    fn from(part: AllocationKey) -> Self {
         Self { job: part.job, attempt: part.attempt, node: part.node }
     }
 }

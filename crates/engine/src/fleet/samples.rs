@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_domain::Timestamp;
 use atelier_domain::compute::JobId;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::PartSample;
 
 use super::Fleet;
@@ -22,7 +22,7 @@ fn read(path: &Path) -> Vec<Sampled> {
 }
 
 /// A part is over: what is known of it is kept.
-pub(super) fn keep(fleet: &Fleet, part: Part) {
+pub(super) fn keep(fleet: &Fleet, part: AllocationKey) {
     let fresh = fleet.board().part_over(part);
     // One sample is no picture.
     if fresh.len() < 2 {

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use atelier_domain::compute::NodeId;
-use atelier_domain::compute::job::MemberState;
+use atelier_domain::compute::job::AllocationState;
 use atelier_domain::time::Span;
-use atelier_domain::world::{Part, Report, World};
+use atelier_domain::world::{AllocationKey, Report, World};
 use atelier_protocol::{
     Activity, Auth, BEAT_SECONDS, Bytes, Event, Hello, MAX_BYTES, Numbered, OLDEST, ToAgent, ToServer, VERSION,
     decode_bytes, decode_to_server, encode,
@@ -138,7 +138,7 @@ struct Session<'a> {
     fleet: &'a Fleet,
     node: NodeId,
     heard: Arc<AtomicU64>,
-    confirmed: HashMap<Part, Confirmed>,
+    confirmed: HashMap<AllocationKey, Confirmed>,
     messages: mpsc::UnboundedSender<ToAgent>,
 }
 
@@ -271,7 +271,7 @@ impl Session<'_> {
     }
 
     /// Parts that the agent has and the engine does not want are ended.
-    async fn end_strays(&self, parts: &[Part]) {
+    async fn end_strays(&self, parts: &[AllocationKey]) {
         let Some(engine) = self.fleet.engine().filter(|_| !parts.is_empty()) else { return };
         let parts = parts.to_vec();
         let strays =
@@ -291,7 +291,7 @@ impl Session<'_> {
                 continue;
             }
             last = last.max(number);
-            let is_own = |part: &Part| part.node == self.node;
+            let is_own = |part: &AllocationKey| part.node == self.node;
             reports.push(match event {
                 Event::Started(part) if is_own(&part) => {
                     self.fleet.logs().begin(part.into());
@@ -341,7 +341,7 @@ impl Session<'_> {
     }
 
     /// False if output cannot be kept: then the agent calls again and sends it before it says that the part is off.
-    async fn keep(&mut self, part: Part, offset: u64, bytes: &[u8]) -> bool {
+    async fn keep(&mut self, part: AllocationKey, offset: u64, bytes: &[u8]) -> bool {
         match self.fleet.logs().keep(part.into(), offset, bytes) {
             Ok(kept) if kept.has_gap => {
                 let _ = self.messages.send(ToAgent::Kept { part, length: kept.length, again: true });
@@ -379,10 +379,13 @@ impl Session<'_> {
 }
 
 /// Whether that very part is one that the engine knows and has not seen off.
-fn is_wanted(world: &World, part: Part) -> bool {
+fn is_wanted(world: &World, part: AllocationKey) -> bool {
     world.job(part.job).is_some_and(|job| {
         job.attempt == part.attempt
-            && job.members.iter().any(|member| member.node == part.node && member.state != MemberState::Off)
+            && job
+                .allocations
+                .iter()
+                .any(|allocation| allocation.node == part.node && allocation.state != AllocationState::Off)
     })
 }
 

@@ -111,8 +111,8 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
             }),
             action: budget.as_ref().map_or_else(String::new, |budget| budget.action.key().into()),
         },
-        Order::SetShare { person, weight } => {
-            Event::ShareSet { person: person.to_string(), weight: u32::try_from(*weight).unwrap_or_default() }
+        Order::SetFairShare { person, weight } => {
+            Event::FairShareSet { person: person.to_string(), weight: u32::try_from(*weight).unwrap_or_default() }
         }
         Order::SetHalfLife(half_life) => Event::HalfLifeSet { half_life: *half_life },
         Order::SetQueuePolicy { cluster: id, policy } => Event::QueuePolicySet {
@@ -146,7 +146,7 @@ pub(super) const fn concerned(order: &Order) -> Option<&UserId> {
     match order {
         Order::SetLimit { scope: Scope::Person(person), .. }
         | Order::TransferInstance { to: person, .. }
-        | Order::SetShare { person, .. }
+        | Order::SetFairShare { person, .. }
         | Order::SetBudget { of: BudgetOf::Person(person), .. } => Some(person),
         _ => None,
     }
@@ -165,7 +165,7 @@ pub(super) fn named(event: Event, name: &str) -> Event {
     match event {
         Event::LimitSet { limit, resource, .. } => Event::LimitSet { whose: name.to_owned(), limit, resource },
         Event::BudgetSet { amount, action, .. } => Event::BudgetSet { whose: name.to_owned(), amount, action },
-        Event::ShareSet { weight, .. } => Event::ShareSet { person: name.to_owned(), weight },
+        Event::FairShareSet { weight, .. } => Event::FairShareSet { person: name.to_owned(), weight },
         other => other,
     }
 }

@@ -1,8 +1,8 @@
-//! Shares of applications. Whether one opens anything is judged by `atelier_domain::sharing`, with who owns the instance now.
+//! Shares of applications. Whether one opens anything is judged by `atelier_domain::app_sharing`, with who owns the instance now.
 
+use atelier_domain::app_sharing::{AppShare, Level};
 use atelier_domain::compute::InstanceId;
 use atelier_domain::history::{Actor, Event, Subject};
-use atelier_domain::sharing::{Level, Share};
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
 use sqlx::Row as _;
 use sqlx::any::AnyRow;
@@ -14,7 +14,7 @@ use super::{Author, Error, Result, Store, WriteTx};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedApp {
     /// The share.
-    pub share: Share,
+    pub share: AppShare,
     /// What the instance was called when it was shared.
     pub instance_name: String,
     /// What the application is called.
@@ -235,7 +235,7 @@ fn shared(row: &AnyRow, first: usize) -> Result<SharedApp> {
     let level: String = row.get(first + 6);
     let time = |column: usize| Some(row.get::<i64, _>(first + column)).filter(|at| *at > 0).map(Timestamp);
     Ok(SharedApp {
-        share: Share {
+        share: AppShare {
             instance: instance_id(row, first),
             app: row.get(first + 1),
             user: UserId::new(row.get::<String, _>(first + 2)),

@@ -11,7 +11,7 @@ use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::{ClusterId, JobId, Resources};
 use atelier_domain::history::Actor;
 use atelier_domain::time::Span;
-use atelier_domain::world::{Answer, Command, Effect, Exit, Order, Part, Report};
+use atelier_domain::world::{AllocationKey, Answer, Command, Effect, Exit, Order, Report};
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_engine::hands::Hands;
 use atelier_engine::run::{
@@ -207,10 +207,10 @@ async fn drive(handle: EngineHandle, mut effects: mpsc::UnboundedReceiver<Vec<Ef
 async fn finish_what_runs(handle: &EngineHandle, delay: Duration) {
     let parts = |world: &atelier_domain::world::World| {
         let running = world.jobs().filter(|job| job.state() != JobState::Queued);
-        let part = |job: JobId, attempt| move |node| Part { job, attempt, node };
+        let part = |job: JobId, attempt| move |node| AllocationKey { job, attempt, node };
         running
-            .flat_map(|job| job.members.iter().map(|member| member.node).map(part(job.id, job.attempt)))
-            .collect::<Vec<Part>>()
+            .flat_map(|job| job.allocations.iter().map(|allocation| allocation.node).map(part(job.id, job.attempt)))
+            .collect::<Vec<AllocationKey>>()
     };
     for part in handle.ask(parts).await.expect("answers") {
         tokio::spawn(carry_out(handle.clone(), Effect::EndJob { part, grace: Span::ZERO, is_preempted: false }, delay));
@@ -246,6 +246,6 @@ pub async fn runs_again(handle: &EngineHandle) {
     let _ = tokio::time::timeout(Duration::from_secs(30), again).await.expect("it loads its records again in time");
 }
 
-fn off(part: Part) -> Report {
+fn off(part: AllocationKey) -> Report {
     Report::JobOff { part, exit: Exit::Code(143) }
 }

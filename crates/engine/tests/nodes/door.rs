@@ -4,7 +4,7 @@ use atelier_domain::compute::job::JobState;
 use atelier_domain::compute::node::NodePhase;
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::time::Span;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::{Auth, Facts, Hello, MAX_HELLO, OLDEST, ToAgent, ToServer, VERSION, decode_to_agent, encode};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::net::UnixStream;
@@ -102,7 +102,8 @@ async fn an_agent_with_many_parts_says_them_after_its_hello() {
         .await;
     // In its place, since it shows the same secret.
     let secret = std::fs::read_to_string(site.fleet.folders().node(node).join("secret")).expect("reads");
-    let parts: Vec<Part> = (1..=1_234).map(|job| Part { job: JobId(job), attempt: 1, node }).collect();
+    let parts: Vec<AllocationKey> =
+        (1..=1_234).map(|job| AllocationKey { job: JobId(job), attempt: 1, node }).collect();
     let (auth, facts) = (Auth::Known { secret }, Facts::default());
     let hello = Hello { protocol: VERSION, node, auth, facts, parts: parts.clone(), more: false };
     let mut socket = knock(&site).await;

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use atelier_domain::compute::job::{Job, JobPhase, MemberState};
+use atelier_domain::compute::job::{AllocationState, Job, JobPhase};
 use atelier_domain::compute::node::NodePhase;
 use atelier_domain::compute::{InstanceId, NodeId, Resources};
 use atelier_domain::time::{Mono, Now, Span};
-use atelier_domain::world::{Effect, Exit, Part, Report, World};
+use atelier_domain::world::{AllocationKey, Effect, Exit, Report, World};
 
 use super::Expectations;
 
@@ -26,7 +26,7 @@ const TERMINATED: Exit = Exit::Code(143);
 /// A part that has its node, with how long it runs.
 #[derive(Clone, Copy, Debug)]
 struct OnNode {
-    part: Part,
+    part: AllocationKey,
     shape: Resources,
     run: Option<Span>,
 }
@@ -43,10 +43,10 @@ enum Event {
     Up(NodeId),
     Drained(NodeId),
     Gone(NodeId),
-    Begins(Part),
-    Ends(Part),
-    Killed(Part),
-    GivenBack(Part),
+    Begins(AllocationKey),
+    Ends(AllocationKey),
+    Killed(AllocationKey),
+    GivenBack(AllocationKey),
     SetUp(InstanceId, u64),
     ScriptDone(InstanceId, u64),
     Resized(InstanceId, u64),
@@ -94,10 +94,10 @@ impl Agents {
             JobPhase::Finalizing { .. } => (Some(ENDING), None),
             JobPhase::Queued { .. } => return,
         };
-        for member in &job.members {
-            let part = Part { job: job.id, attempt: job.attempt, node: member.node };
-            let has_begun = !matches!(member.state, MemberState::Assigned | MemberState::Off);
-            let Some(room) = self.rooms.get_mut(&member.node).filter(|_| has_begun) else { continue };
+        for allocation in &job.allocations {
+            let part = AllocationKey { job: job.id, attempt: job.attempt, node: allocation.node };
+            let has_begun = !matches!(allocation.state, AllocationState::Assigned | AllocationState::Off);
+            let Some(room) = self.rooms.get_mut(&allocation.node).filter(|_| has_begun) else { continue };
             room.running.push(OnNode { part, shape: job.takes(), run });
             room.free = room.free.minus(job.takes());
             // A part that was begun while others were not ends with them.
@@ -169,7 +169,7 @@ impl Agents {
         }
     }
 
-    fn end(&mut self, part: Part, at: Mono) -> bool {
+    fn end(&mut self, part: AllocationKey, at: Mono) -> bool {
         let Some(room) = self.rooms.get_mut(&part.node) else { return false };
         let Some(place) = room.running.iter().position(|on| on.part == part) else { return false };
         let on = room.running.swap_remove(place);
@@ -241,7 +241,7 @@ impl Agents {
         }
     }
 
-    fn start(&mut self, world: &World, known: &Expectations, now: Mono, part: Part) {
+    fn start(&mut self, world: &World, known: &Expectations, now: Mono, part: AllocationKey) {
         let (Some(room), Some(job)) = (self.rooms.get_mut(&part.node), world.job(part.job)) else { return };
         let is_known = |on: &OnNode| on.part == part;
         if room.running.iter().any(is_known) || room.waiting.iter().any(is_known) {

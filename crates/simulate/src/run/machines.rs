@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use atelier_domain::compute::size::SizeName;
 use atelier_domain::compute::{NodeId, Resources};
 use atelier_domain::time::Span;
-use atelier_domain::world::{Effect, Exit, Part, Report};
+use atelier_domain::world::{AllocationKey, Effect, Exit, Report};
 
 use super::plans::Plans;
 use crate::dice::{Dice, Kind};
@@ -34,7 +34,7 @@ enum Phase {
 /// A part of a job on a machine.
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    part: Part,
+    part: AllocationKey,
     shape: Resources,
     timeout: Option<Span>,
     /// Since when; none while its start is on its way.
@@ -67,11 +67,11 @@ enum Event {
     Preempted(NodeId),
     Drained(NodeId),
     Gone(NodeId),
-    Begins(Part),
-    Ends(Part),
-    Killed(Part),
-    NeverRan(Part),
-    GivenBack(Part),
+    Begins(AllocationKey),
+    Ends(AllocationKey),
+    Killed(AllocationKey),
+    NeverRan(AllocationKey),
+    GivenBack(AllocationKey),
 }
 
 /// What the machines have done in all.
@@ -262,7 +262,7 @@ impl<'scenario> Machines<'scenario> {
         }
     }
 
-    fn begin(&mut self, part: Part, at: u64, plans: &mut Plans) -> bool {
+    fn begin(&mut self, part: AllocationKey, at: u64, plans: &mut Plans) -> bool {
         let Some(machine) = self.machines.get_mut(&part.node).filter(|machine| machine.phase == Phase::Up) else {
             return false;
         };
@@ -280,7 +280,7 @@ impl<'scenario> Machines<'scenario> {
     }
 
     /// How a part ends by itself.
-    fn exit_of(&self, part: Part, plans: &Plans) -> Exit {
+    fn exit_of(&self, part: AllocationKey, plans: &Plans) -> Exit {
         let machine = self.machines.get(&part.node);
         let running = machine.and_then(|machine| machine.running.iter().find(|running| running.part == part));
         match (plans.get(part.job), running.and_then(|running| running.timeout)) {
@@ -291,7 +291,7 @@ impl<'scenario> Machines<'scenario> {
     }
 
     /// Takes a part off its machine, if it runs there.
-    fn end(&mut self, part: Part, at: u64, plans: &Plans) -> bool {
+    fn end(&mut self, part: AllocationKey, at: u64, plans: &Plans) -> bool {
         let Some(machine) = self.machines.get_mut(&part.node).filter(|machine| machine.phase == Phase::Up) else {
             return false;
         };
@@ -403,7 +403,7 @@ impl<'scenario> Machines<'scenario> {
         self.at(at, event);
     }
 
-    fn start(&mut self, now: u64, part: Part, shape: Resources, timeout: Option<Span>) {
+    fn start(&mut self, now: u64, part: AllocationKey, shape: Resources, timeout: Option<Span>) {
         let Some(machine) = self.machines.get_mut(&part.node).filter(|machine| machine.phase == Phase::Up) else {
             return;
         };
@@ -415,7 +415,7 @@ impl<'scenario> Machines<'scenario> {
         self.begin_waiting(part.node, now);
     }
 
-    fn end_part(&mut self, now: u64, part: Part) {
+    fn end_part(&mut self, now: u64, part: AllocationKey) {
         let Some(machine) = self.machines.get_mut(&part.node).filter(|machine| machine.phase == Phase::Up) else {
             return;
         };

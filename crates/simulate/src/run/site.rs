@@ -39,7 +39,8 @@ pub(crate) fn make(scenario: &Scenario, setup: &Setup) -> Result<(World, Outcome
         .map(|(site, capacity)| Input::Report(Report::Site { site: site.clone(), capacity: *capacity }));
     let sizes = scenario.sizes.iter().map(|model| by_operator(Order::PutSize(model.size.clone())));
     let shares = scenario.people.iter().filter(|person| person.weight != DEFAULT_WEIGHT);
-    let shares = shares.map(|person| by_operator(Order::SetShare { person: person.id.clone(), weight: person.weight }));
+    let shares =
+        shares.map(|person| by_operator(Order::SetFairShare { person: person.id.clone(), weight: person.weight }));
     let mut inputs: Vec<Input> = sites.chain(sizes).chain(shares).collect();
     let mut of_cluster = vec![String::new(); inputs.len()];
     for (place, cluster) in setup.clusters.iter().enumerate() {

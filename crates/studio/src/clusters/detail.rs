@@ -3,8 +3,8 @@
 use atelier_domain::UserId;
 use atelier_domain::access::{Action, Rights};
 use atelier_domain::compute::cluster::{Cluster, ClusterPhase, FailedLaunch};
+use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::job::Job;
-use atelier_domain::compute::share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::verb::{ClusterState, ClusterVerb, Legality};
 use atelier_domain::compute::{ClusterId, JobId, NodeId, ScheduleId};
 use atelier_domain::error::AppError;
@@ -326,7 +326,7 @@ fn share(world: &World, job: &Job) -> String {
     if world.queue_policy(&PoolKey::of_job(job)).order != QueueOrder::FairShare {
         return String::new();
     }
-    let standing = world.standing(&job.workspace, &job.owner);
+    let standing = world.fair_share_standing(&job.workspace, &job.owner);
     let part = match standing.used_by_all {
         0 => 0,
         all => (standing.used * 100 + all / 2) / all,

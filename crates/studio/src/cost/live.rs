@@ -63,7 +63,7 @@ impl Live {
                     live.per_hour = live.per_hour.saturating_add(charge.cost);
                 }
                 live.nodes += usize::from(pays);
-                for (key, charge) in world.unsettled_shares(node, later).iter().filter(|(key, _)| is_wanted(key)) {
+                for (key, charge) in world.unsettled_charges(node, later).iter().filter(|(key, _)| is_wanted(key)) {
                     add(live.unsettled.entry(Part::of(key)).or_default(), *charge);
                 }
             }

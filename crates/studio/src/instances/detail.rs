@@ -1,6 +1,7 @@
 //! One instance with everything that its pages show.
 
 use atelier_domain::access::{Action, Grant, Rights, Whose};
+use atelier_domain::app_sharing::Level;
 use atelier_domain::compute::ScheduleId;
 use atelier_domain::compute::app::CustomApp;
 use atelier_domain::compute::idle::IdleRules;
@@ -11,7 +12,6 @@ use atelier_domain::compute::size::ComputeName;
 use atelier_domain::compute::start::Bar;
 use atelier_domain::compute::verb::{InstanceVerb, Legality};
 use atelier_domain::error::AppError;
-use atelier_domain::sharing::Level;
 use atelier_domain::time::Span;
 use atelier_domain::world::{About, ComputeRef, ScheduleTarget, World};
 use atelier_domain::{Timestamp, UserId, WorkspaceId};

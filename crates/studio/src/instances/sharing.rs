@@ -2,10 +2,10 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
+use atelier_domain::app_sharing::{self as sharing, Asked, Level, Standing, opens};
 use atelier_domain::compute::InstanceId;
 use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::error::AppError;
-use atelier_domain::sharing::{self, Asked, Level, Standing, opens};
 use atelier_domain::text::{Problem, is_id, shortened};
 use atelier_domain::{Timestamp, UserId};
 use atelier_engine::clock;

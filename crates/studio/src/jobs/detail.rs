@@ -264,7 +264,7 @@ fn unsettled(world: &World, id: JobId, later: Span) -> u64 {
         let all: u64 = others.map(weight).sum();
         u64::try_from(u128::from(cost) * u128::from(weight(job)) / u128::from(all.max(1))).unwrap_or(u64::MAX)
     };
-    job.members.iter().fold(0_u64, |sum, member| sum.saturating_add(share(member.node)))
+    job.allocations.iter().fold(0_u64, |sum, allocation| sum.saturating_add(share(allocation.node)))
 }
 
 fn panel(fleet: &atelier_engine::fleet::Fleet, row: &JobRow, look: &Look) -> std::io::Result<LogPanel> {
@@ -299,7 +299,7 @@ fn panel(fleet: &atelier_engine::fleet::Fleet, row: &JobRow, look: &Look) -> std
 /// The first part of the newest attempt that has printed something.
 pub fn newest(all: &[LogInfo], row: &JobRow) -> Option<LogInfo> {
     let attempt = all.iter().map(|info| info.name.attempt).max()?;
-    let first = row.job.members.first().map(|member| member.node);
+    let first = row.job.allocations.first().map(|allocation| allocation.node);
     let of_it = || all.iter().filter(|info| info.name.attempt == attempt);
     of_it().find(|info| Some(info.name.node) == first).or_else(|| of_it().next()).copied()
 }
@@ -352,7 +352,7 @@ fn attempts(row: &JobRow) -> Vec<Attempt> {
     });
     let now = Attempt {
         number: job.attempt,
-        nodes: job.members.iter().map(|member| member.node).collect(),
+        nodes: job.allocations.iter().map(|allocation| allocation.node).collect(),
         started: job.when.started,
         ended: row.ended,
         verdict: row.verdict.clone(),

@@ -258,7 +258,7 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
 pub fn reason(row: &JobRow, waits_for: Option<String>) -> String {
     match (&row.verdict, row.state) {
         (Some(_), JobState::Completed) => String::new(),
-        (Some(verdict), JobState::Canceled) if row.job.attempt == 0 => {
+        (Some(verdict), JobState::Cancelled) if row.job.attempt == 0 => {
             let phrase = verdict.phrase();
             let before = if phrase.contains("never started") { "" } else { " before it started" };
             format!("It {phrase}{before}.")

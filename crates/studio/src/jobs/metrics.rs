@@ -71,12 +71,12 @@ fn series(points: Vec<f64>) -> Series {
 
 #[cfg(test)]
 mod tests {
-    use atelier_domain::world::Part;
+    use atelier_domain::world::AllocationKey;
 
     use super::*;
 
     fn sample(at: i64, node: u64, cores: u64) -> (Timestamp, PartSample) {
-        let part = Part { job: JobId(1), attempt: 1, node: NodeId(node) };
+        let part = AllocationKey { job: JobId(1), attempt: 1, node: NodeId(node) };
         (Timestamp(at), PartSample { part, cores, memory: 100, processes: 1 })
     }
 

@@ -15,12 +15,12 @@ pub enum StateTab {
     /// Those that ended otherwise.
     Failed,
     /// Those that were cancelled.
-    Canceled,
+    Cancelled,
 }
 
 impl StateTab {
     /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Canceled];
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
 
     /// The name in the URL.
     pub const fn key(self) -> &'static str {
@@ -29,7 +29,7 @@ impl StateTab {
             Self::Running => "running",
             Self::Completed => "completed",
             Self::Failed => "failed",
-            Self::Canceled => "canceled",
+            Self::Cancelled => "canceled",
         }
     }
 
@@ -40,7 +40,7 @@ impl StateTab {
             Self::Running => "Running",
             Self::Completed => "Completed",
             Self::Failed => "Failed",
-            Self::Canceled => "Canceled",
+            Self::Cancelled => "Cancelled",
         }
     }
 
@@ -62,7 +62,7 @@ impl StateTab {
             ],
             Self::Completed => &[JobState::Completed],
             Self::Failed => &[JobState::Failed],
-            Self::Canceled => &[JobState::Canceled],
+            Self::Cancelled => &[JobState::Cancelled],
         }
     }
 }

@@ -1,7 +1,7 @@
 //! With whom an instance's applications are shared, and the form that shares one.
 
 use atelier_domain::account::AccountState;
-use atelier_domain::sharing::{Level, can_be_looked_at};
+use atelier_domain::app_sharing::{Level, can_be_looked_at};
 use atelier_domain::text::counted;
 use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::instances::shared::SharingView;

@@ -18,8 +18,8 @@ use tokio::net::{TcpStream, UnixStream};
 use self::pump::{Ends, Pipes};
 use super::apps::pipe;
 use super::session::Near;
-use super::standing::{Ending, Standing};
-use super::{Hired, Place};
+use super::supervisor::{Ending, Supervisor};
+use super::{Place, WorkerHandle};
 use crate::wire::{Order, Outcome, Remote, Said, What};
 
 /// The most sessions and connections at once.
@@ -32,19 +32,19 @@ const BEGINNING: Duration = Duration::from_secs(8);
 pub struct Guests(AtomicUsize);
 
 /// One of them; gives its place back.
-pub struct Seat(Arc<Standing>);
+pub struct Slot(Arc<Supervisor>);
 
-impl Seat {
-    fn take(standing: &Arc<Standing>) -> Result<Self, String> {
-        if standing.guests.0.fetch_add(1, Ordering::Relaxed) >= MOST {
-            standing.guests.0.fetch_sub(1, Ordering::Relaxed);
+impl Slot {
+    fn take(supervisor: &Arc<Supervisor>) -> Result<Self, String> {
+        if supervisor.guests.0.fetch_add(1, Ordering::Relaxed) >= MOST {
+            supervisor.guests.0.fetch_sub(1, Ordering::Relaxed);
             return Err(format!("{MOST} sessions are open, and more are not allowed: close one first"));
         }
-        Ok(Self(Arc::clone(standing)))
+        Ok(Self(Arc::clone(supervisor)))
     }
 }
 
-impl Drop for Seat {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.0.guests.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -52,82 +52,82 @@ impl Drop for Seat {
 
 /// A session that runs and waits for the stream to it.
 pub struct Session {
-    hired: Hired,
+    worker: WorkerHandle,
     ends: Ends,
     ending: Ending,
-    seat: Seat,
+    slot: Slot,
 }
 
 /// Begins a session.
-pub async fn begin(standing: &Arc<Standing>, start: &SessionStart) -> Result<Session, String> {
-    let (seat, ending) = (Seat::take(standing)?, standing.ending());
+pub async fn begin(supervisor: &Arc<Supervisor>, start: &SessionStart) -> Result<Session, String> {
+    let (slot, ending) = (Slot::take(supervisor)?, supervisor.ending());
     let beginning = async {
-        let mut hired = standing.hire(Place::Own).await?;
+        let mut worker = supervisor.acquire_worker(Place::Own).await?;
         let mut variables = start.environment.clone();
         if let Some(screen) = &start.terminal {
             variables.push(("TERM".to_owned(), screen.term.clone()));
         }
         let what = start.command.clone().map_or(What::Shell, What::Command);
         let screen = start.terminal.as_ref().map(|screen| (screen.columns, screen.rows));
-        let remote = remote(standing, &hired, what, screen, variables)?;
+        let remote = remote(supervisor, &worker, what, screen, variables)?;
         if screen.is_some() {
-            hired.say(&Order::Remote(Box::new(remote)), &[])?;
-            let handle = spawned(&mut hired).await?.ok_or("the sandbox gave no terminal")?;
+            worker.say(&Order::Remote(Box::new(remote)), &[])?;
+            let handle = spawned(&mut worker).await?.ok_or("the sandbox gave no terminal")?;
             let near = Near::new(handle).map_err(|error| format!("the terminal cannot be used: {error}"))?;
-            return Ok((hired, Ends::Terminal(near)));
+            return Ok((worker, Ends::Terminal(near)));
         }
         let (input, given) = input()?;
         let ((output, output_given), (errors, errors_given)) = (pipe()?, pipe()?);
         let files = [given.as_fd(), output_given.as_fd(), errors_given.as_fd()];
-        hired.say(&Order::Remote(Box::new(remote)), &files)?;
-        spawned(&mut hired).await?;
-        Ok((hired, Ends::Pipes(Pipes { input: Some(input), output: Some(output), errors: Some(errors) })))
+        worker.say(&Order::Remote(Box::new(remote)), &files)?;
+        spawned(&mut worker).await?;
+        Ok((worker, Ends::Pipes(Pipes { input: Some(input), output: Some(output), errors: Some(errors) })))
     };
-    let (hired, ends) = timely(beginning).await?;
-    Ok(Session { hired, ends, ending, seat })
+    let (worker, ends) = timely(beginning).await?;
+    Ok(Session { worker, ends, ending, slot })
 }
 
 /// Begins a server of files, and gives the way to it.
-pub async fn files(standing: &Arc<Standing>) -> Result<UnixStream, String> {
-    let (seat, mut ending) = (Seat::take(standing)?, standing.ending());
+pub async fn files(supervisor: &Arc<Supervisor>) -> Result<UnixStream, String> {
+    let (slot, mut ending) = (Slot::take(supervisor)?, supervisor.ending());
     let too_many = |error: std::io::Error| format!("there are too many open files: {error}");
     let beginning = async {
-        let mut hired = standing.hire(Place::Own).await?;
-        let remote = remote(standing, &hired, What::Sftp, None, Vec::new())?;
+        let mut worker = supervisor.acquire_worker(Place::Own).await?;
+        let remote = remote(supervisor, &worker, What::Sftp, None, Vec::new())?;
         let (ours, theirs) = UnixStream::pair().map_err(too_many)?;
         let theirs = theirs.into_std().map_err(too_many)?;
         theirs.set_nonblocking(false).map_err(too_many)?;
         // What goes wrong it tells in its own words; beside that it has nothing to say.
         let (_unread, errors) = pipe()?;
-        hired.say(&Order::Remote(Box::new(remote)), &[theirs.as_fd(), theirs.as_fd(), errors.as_fd()])?;
-        spawned(&mut hired).await?;
-        Ok((hired, ours))
+        worker.say(&Order::Remote(Box::new(remote)), &[theirs.as_fd(), theirs.as_fd(), errors.as_fd()])?;
+        spawned(&mut worker).await?;
+        Ok((worker, ours))
     };
-    let (mut hired, ours) = timely(beginning).await?;
+    let (mut worker, ours) = timely(beginning).await?;
     tokio::spawn(async move {
         tokio::select! {
-            _ = hired.outcome() => {}
-            grace = ending.told() => hired.end(&[Signal::TERM], grace).await,
+            _ = worker.outcome() => {}
+            grace = ending.told() => worker.end(&[Signal::TERM], grace).await,
         }
-        drop(seat);
+        drop(slot);
     });
     Ok(ours)
 }
 
 /// What a connection holds until it is over.
 #[expect(dead_code, reason = "held, not read: dropping it gives a place back and lets the instance end")]
-pub struct Held(Seat, Ending);
+pub struct Held(Slot, Ending);
 
 /// Connects to something, from inside the sandbox.
-pub async fn connect(standing: &Arc<Standing>, to: &Endpoint) -> Result<(Wire, Held), String> {
-    let (seat, ending) = (Seat::take(standing)?, standing.ending());
+pub async fn connect(supervisor: &Arc<Supervisor>, to: &Endpoint) -> Result<(Wire, Held), String> {
+    let (slot, ending) = (Slot::take(supervisor)?, supervisor.ending());
     let beginning = async {
-        let mut hired = standing.hire(Place::Own).await?;
-        hired.say(&Order::Connect(to.clone()), &[])?;
-        spawned(&mut hired).await?.ok_or_else(|| "the sandbox gave no connection".to_owned())
+        let mut worker = supervisor.acquire_worker(Place::Own).await?;
+        worker.say(&Order::Connect(to.clone()), &[])?;
+        spawned(&mut worker).await?.ok_or_else(|| "the sandbox gave no connection".to_owned())
     };
     let handle = timely(beginning).await?;
-    Ok((wire(handle).map_err(|error| format!("the connection cannot be used: {error}"))?, Held(seat, ending)))
+    Ok((wire(handle).map_err(|error| format!("the connection cannot be used: {error}"))?, Held(slot, ending)))
 }
 
 async fn timely<T>(beginning: impl Future<Output = Result<T, String>>) -> Result<T, String> {
@@ -136,22 +136,22 @@ async fn timely<T>(beginning: impl Future<Output = Result<T, String>>) -> Result
 }
 
 fn remote(
-    standing: &Standing,
-    hired: &Hired,
+    supervisor: &Supervisor,
+    worker: &WorkerHandle,
     what: What,
     screen: Option<(u16, u16)>,
     variables: Vec<(String, String)>,
 ) -> Result<Remote, String> {
-    let rooms = standing.rooms.get().ok_or("the instance is being set up")?;
-    let mut environment = rooms.inside.environment.clone();
+    let layout = supervisor.layout.get().ok_or("the instance is being set up")?;
+    let mut environment = layout.inside.environment.clone();
     environment.extend(variables);
-    let memory = hired.limit(&standing.config);
-    Ok(Remote { what, screen, folder: rooms.inside.home.clone(), environment, memory })
+    let memory = worker.limit(&supervisor.config);
+    Ok(Remote { what, screen, folder: layout.inside.home.clone(), environment, memory })
 }
 
 /// Waits until it runs; the handle that it gave, if it gave one.
-async fn spawned(hired: &mut Hired) -> Result<Option<OwnedFd>, String> {
-    match hired.next().await {
+async fn spawned(worker: &mut WorkerHandle) -> Result<Option<OwnedFd>, String> {
+    match worker.next().await {
         Some((Said::Spawned, mut handles)) => Ok(handles.pop()),
         Some((Said::Ended(Outcome::Refused(why)), _)) => Err(why),
         _ => Err("its process has ended at once".to_owned()),
@@ -191,10 +191,10 @@ fn wire(handle: OwnedFd) -> std::io::Result<Wire> {
 impl Session {
     /// Serves whoever came, until they go or the process ends. What it has left running then goes on until the instance ends.
     pub async fn attend(self, wire: Wire) {
-        let Self { mut hired, ends, mut ending, seat } = self;
-        let channel = hired.channel();
+        let Self { mut worker, ends, mut ending, slot } = self;
+        let channel = worker.channel();
         let told = {
-            let carry = pump::carry(wire, ends, &channel, hired.outcome());
+            let carry = pump::carry(wire, ends, &channel, worker.outcome());
             tokio::select! {
                 is_over = carry => {
                     if !is_over {
@@ -206,15 +206,15 @@ impl Session {
                 grace = ending.told() => Some(grace),
             }
         };
-        drop(seat);
+        drop(slot);
         // Shells do not end when they are asked to, but when their terminal is gone.
         let polite = [Signal::HUP, Signal::TERM];
         if let Some(grace) = told {
-            return hired.end(&polite, grace).await;
+            return worker.end(&polite, grace).await;
         }
         tokio::select! {
-            () = hired.gone() => {}
-            grace = ending.told() => hired.end(&polite, grace).await,
+            () = worker.gone() => {}
+            grace = ending.told() => worker.end(&polite, grace).await,
         }
     }
 }

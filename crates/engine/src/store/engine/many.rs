@@ -9,7 +9,7 @@ use sqlx::{Any, AnyConnection};
 
 use crate::store::{Kind, Result};
 
-/// Rows in one statement. With 12 values in the widest row that is far from what SQLite (32,766) and PostgreSQL (65,535) take.
+/// Rows in one statement. With 13 values in the widest row, a job's, that is far from what SQLite (32,766) and PostgreSQL (65,535) take.
 const MOST_ROWS: usize = 256;
 
 /// Values that SQLite is given in one go; see [`run`].

@@ -125,8 +125,8 @@ const fn topic(key: &Key) -> Option<Topic> {
         | Key::Limit(_)
         | Key::IdleRules(_)
         | Key::Budget(_)
-        | Key::ShareRules(_)
-        | Key::Share(..)
+        | Key::FairShareRules(_)
+        | Key::FairShare(..)
         | Key::Unknown(..) => Some(Topic::Engine),
         Key::Instance(_) => Some(Topic::Instances),
         Key::Cluster(_) | Key::Node(_) => Some(Topic::Clusters),
@@ -307,8 +307,8 @@ impl Rows {
             | Key::Limit(_)
             | Key::IdleRules(_)
             | Key::Budget(_)
-            | Key::ShareRules(_)
-            | Key::Share(..)
+            | Key::FairShareRules(_)
+            | Key::FairShare(..)
             | Key::Unknown(..) => {
                 let (Some(record), [kind, id]) = (world.record(key), small_id(key)) else { return };
                 self.small.push([kind, id, json(&record).into()]);
@@ -410,8 +410,8 @@ impl Rows {
             | Key::Limit(_)
             | Key::IdleRules(_)
             | Key::Budget(_)
-            | Key::ShareRules(_)
-            | Key::Share(..)
+            | Key::FairShareRules(_)
+            | Key::FairShare(..)
             | Key::Unknown(..) => {
                 self.small_deletes.push(small_id(key));
                 return;
@@ -484,8 +484,8 @@ fn small_id(key: &Key) -> [Cell; 2] {
         Key::Limit(limit) => ("limit", json(limit)),
         Key::IdleRules(workspace) => ("idle-rules", workspace.to_string()),
         Key::Budget(budget) => ("budget", json(budget)),
-        Key::ShareRules(workspace) => ("share-rules", workspace.to_string()),
-        Key::Share(workspace, person) => ("share", json(&(workspace, person))),
+        Key::FairShareRules(workspace) => ("share-rules", workspace.to_string()),
+        Key::FairShare(workspace, person) => ("share", json(&(workspace, person))),
         Key::Array(first) => ("array", first.0.to_string()),
         Key::Unknown(site, name) => ("unknown", format!("{site}/{}", name.replace('\0', "\u{fffd}"))),
         _ => ("state", String::new()),

@@ -1,4 +1,4 @@
-//! A worker, as those see it who want something done in an instance.
+//! A handle of a worker, for those who want something done in an instance.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ const ROUND: Duration = Duration::from_millis(20);
 /// After so many rounds there is nothing that could still be done.
 const ROUNDS: u32 = 300;
 
-/// A worker that does one thing. Dropped, whatever it runs is killed.
+/// The handle of a worker that does one thing. Dropped, whatever the worker runs is killed.
 #[derive(Debug)]
-pub struct Hired {
+pub struct WorkerHandle {
     id: WorkerId,
     channel: Arc<Channel>,
     said: UnboundedReceiver<(Said, Vec<OwnedFd>)>,
@@ -33,13 +33,13 @@ pub struct Hired {
     stays: bool,
 }
 
-impl Drop for Hired {
+impl Drop for WorkerHandle {
     fn drop(&mut self) {
         self.ask(Ask::Release(self.id, self.is_over));
     }
 }
 
-impl Hired {
+impl WorkerHandle {
     /// For the loop.
     pub const fn new(
         id: WorkerId,
@@ -57,9 +57,9 @@ impl Hired {
     }
 
     /// Asks the loop for a worker.
-    pub async fn hire(inbox: &UnboundedSender<Happening>, place: Place) -> Result<Self, String> {
+    pub async fn acquire(inbox: &UnboundedSender<Happening>, place: Place) -> Result<Self, String> {
         let (reply, answer) = oneshot::channel();
-        drop(inbox.send(Happening::Instance(Box::new(Ask::Hire(place, reply)))));
+        drop(inbox.send(Happening::Instance(Box::new(Ask::AcquireWorker(place, reply)))));
         answer.await.unwrap_or_else(|_| Err("the agent ends".to_owned()))
     }
 

@@ -1,4 +1,4 @@
-//! One application as the agent keeps it: what is known of it, and what its task is told.
+//! One application that the supervisor keeps running: what is known of it, and what its task is told.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::logfile::{Full, LogFile};
-use super::standing::Ending;
+use super::supervisor::Ending;
 use crate::clock;
 
 /// The longest log of an application, and once more of what was before it.
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// An application.
 #[derive(Debug)]
-pub struct Kept {
+pub struct SupervisedApp {
     pub app: App,
     pub log: Arc<LogFile>,
     /// Whether other people of the machine can reach the port on which it listens.
@@ -91,7 +91,7 @@ impl Ears {
     }
 }
 
-impl Kept {
+impl SupervisedApp {
     /// One that waits to be started. Its log lies in that folder.
     pub fn new(app: App, logs: &Path, is_exposed: bool) -> Arc<Self> {
         let known = Known { since: clock::now(), took: None, restarts: 0, last_lines: Vec::new() };

@@ -1,4 +1,4 @@
-//! Shares: how much each person has used lately, against how much they are meant to have.
+//! Fair shares: how much each person has used lately, against how much they are meant to have.
 //!
 //! Use fades: after one half-life it counts half. Nobody's stored number is touched for that. Instead whatever is added is
 //! multiplied by a factor that doubles in each half-life, so old use shrinks beside new use by itself, and the order of two
@@ -85,14 +85,14 @@ impl Amount {
 
 /// One person's share in a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct FairShare {
     /// How much they are meant to have, beside the weights of others.
     pub weight: u32,
     /// What their jobs have used, faded.
     pub used: Amount,
 }
 
-impl Default for Share {
+impl Default for FairShare {
     fn default() -> Self {
         Self { weight: DEFAULT_WEIGHT, used: Amount::default() }
     }
@@ -151,7 +151,7 @@ impl QueuePolicy {
 
 /// How use fades in a workspace, and how its serverless queues are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShareRules {
+pub struct FairShareRules {
     /// After so long use counts half.
     pub half_life: Span,
     /// When the factor was one.
@@ -161,7 +161,7 @@ pub struct ShareRules {
     pub serverless: QueuePolicy,
 }
 
-impl Default for ShareRules {
+impl Default for FairShareRules {
     fn default() -> Self {
         Self { half_life: DEFAULT_HALF_LIFE, base: Mono(0), serverless: QueuePolicy::default() }
     }
@@ -176,7 +176,7 @@ pub fn check_half_life(half_life: Span) -> Result<Span, Problem> {
     Err(Problem::new("half_life", message))
 }
 
-impl ShareRules {
+impl FairShareRules {
     fn half_life_millis(&self) -> u64 {
         self.half_life.as_millis().unsigned_abs().max(1)
     }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_factor_doubles_in_each_half_life_and_only_grows() {
-        let rules = ShareRules { base: Mono(3 * WEEK), ..ShareRules::default() };
+        let rules = FairShareRules { base: Mono(3 * WEEK), ..FairShareRules::default() };
         for (weeks, expected) in [(3, 1_u128 << 32), (4, 2 << 32), (13, 1024 << 32), (2, 1 << 31), (0, 1 << 29)] {
             assert_eq!(rules.factor(Mono(weeks * WEEK)), expected, "{weeks} weeks");
         }
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_order_of_two_people_stays_when_numbers_are_rebased() {
-        let rules = ShareRules::default();
+        let rules = FairShareRules::default();
         let at = Mono(17 * WEEK);
         let (less, more) = (rules.amount(1_000, 1_000, Mono(WEEK)), rules.amount(1_001, 1_000, Mono(WEEK)));
         let halvings = rules.rebase_at(at).expect("it is time");
@@ -286,9 +286,9 @@ mod tests {
 
     #[test]
     fn amounts_are_stored_as_text_so_that_no_reader_rounds_them() {
-        let share = Share { weight: 7, used: Amount(u128::MAX) };
+        let share = FairShare { weight: 7, used: Amount(u128::MAX) };
         let text = serde_json::to_string(&share).expect("it can be written");
         assert_eq!(text, format!("{{\"weight\":7,\"used\":\"{}\"}}", u128::MAX));
-        assert_eq!(serde_json::from_str::<Share>(&text).expect("it can be read"), share);
+        assert_eq!(serde_json::from_str::<FairShare>(&text).expect("it can be read"), share);
     }
 }

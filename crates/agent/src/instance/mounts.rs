@@ -26,9 +26,9 @@ pub struct Bind {
     pub is_writable: bool,
 }
 
-/// What makes a person's sandbox on this node that of their instance.
+/// What makes a person's sandbox on this node that of their instance: what is mounted in it, and what it is called.
 #[derive(Clone, Debug)]
-pub struct Dwelling {
+pub struct Mounts {
     /// Whose.
     pub person: Person,
     /// The home, on the machine.
@@ -58,7 +58,7 @@ pub struct Inside {
     pub environment: Vec<(String, String)>,
 }
 
-/// Who lives where.
+/// What mounts are derived from.
 pub struct Plan<'a> {
     pub set_up: &'a SetUp,
     pub config: &'a AgentConfig,
@@ -72,17 +72,17 @@ impl Plan<'_> {
     }
 
     /// With the person's home.
-    pub fn own(&self) -> (Dwelling, Inside) {
-        self.dwelling(&self.folders.home, None, &self.folders.layer, false)
+    pub fn own(&self) -> (Mounts, Inside) {
+        self.mounts(&self.folders.home, None, &self.folders.layer, false)
     }
 
     /// With empty folders in place of everything that is the person's.
-    pub fn scratch(&self) -> (Dwelling, Inside) {
+    pub fn scratch(&self) -> (Mounts, Inside) {
         let scratch = &self.folders.scratch;
-        self.dwelling(&scratch.join("home"), Some(scratch.join("jobs")), &scratch.join("layer"), true)
+        self.mounts(&scratch.join("home"), Some(scratch.join("jobs")), &scratch.join("layer"), true)
     }
 
-    fn dwelling(&self, home: &Path, jobs: Option<PathBuf>, layer: &Path, is_scratch: bool) -> (Dwelling, Inside) {
+    fn mounts(&self, home: &Path, jobs: Option<PathBuf>, layer: &Path, is_scratch: bool) -> (Mounts, Inside) {
         let (set_up, has_view) = (self.set_up, self.has_view());
         // Python environments cannot be moved: a layer is where it is, in a view too.
         let layer_inside = if has_view { self.folders.layer.clone() } else { layer.to_owned() };
@@ -114,8 +114,8 @@ impl Plan<'_> {
         };
         let person = set_up.person.clone();
         let (home, host) = (home.to_owned(), host(&set_up.name));
-        let dwelling = Dwelling { person, home, jobs, host, binds, variables, has_own_network: false };
-        (dwelling, inside)
+        let mounts = Mounts { person, home, jobs, host, binds, variables, has_own_network: false };
+        (mounts, inside)
     }
 
     /// What makes programs find the layer and its base, and know where they are.

@@ -8,23 +8,23 @@ use rustix::process::Signal;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::super::{Agent, Happening, Spoken};
-use super::{Member, Reply, owner};
-use crate::instance::{Ask, Hired, Place};
+use super::{InstanceWorker, Reply, owner};
+use crate::instance::{Ask, Place, WorkerHandle};
 use crate::processes;
 use crate::sandbox::{self, Channel, Kind, SandboxId, WorkerId};
 use crate::wire::{self, Order, Said};
 
 impl Agent {
     /// Somebody wants a worker in a sandbox of the instance.
-    pub(in crate::core) fn hire(&mut self, place: Place, reply: Reply) {
-        let Some(dwelling) = self.hosted.crew.at(place).cloned() else {
+    pub(in crate::core) fn acquire_worker(&mut self, place: Place, reply: Reply) {
+        let Some(mounts) = self.hosted.workers.at(place).cloned() else {
             return drop(reply.send(Err("the instance is not set up".to_owned())));
         };
-        let owner = owner(&dwelling, place);
+        let owner = owner(&mounts, place);
         let found = self.sandboxes.of(&owner).map_or_else(
             || {
-                let person = dwelling.person.clone();
-                self.open_sandbox_of(&person, owner, Kind::Shared, Some(&dwelling))
+                let person = mounts.person.clone();
+                self.open_sandbox_of(&person, owner, Kind::Shared, Some(&mounts))
             },
             Ok,
         );
@@ -33,27 +33,27 @@ impl Agent {
             Err(why) => return drop(reply.send(Err(why))),
         };
         let Some(sandbox) = self.sandboxes.sandboxes.get_mut(&id) else { return };
-        sandbox.is_kept = true;
+        sandbox.is_pinned = true;
         if sandbox.is_ready {
-            self.make_member(id, reply);
+            self.make_instance_worker(id, reply);
         } else {
-            self.hosted.crew.waiting.push((id, reply));
+            self.hosted.workers.waiting.push((id, reply));
         }
     }
 
     /// A sandbox is ready: whoever waited for it gets a worker.
-    pub(in crate::core) fn staff(&mut self, id: SandboxId) {
-        let waiting = std::mem::take(&mut self.hosted.crew.waiting);
+    pub(in crate::core) fn serve_waiting(&mut self, id: SandboxId) {
+        let waiting = std::mem::take(&mut self.hosted.workers.waiting);
         for (sandbox, reply) in waiting {
             if sandbox == id {
-                self.make_member(id, reply);
+                self.make_instance_worker(id, reply);
             } else {
-                self.hosted.crew.waiting.push((sandbox, reply));
+                self.hosted.workers.waiting.push((sandbox, reply));
             }
         }
     }
 
-    fn make_member(&mut self, id: SandboxId, reply: Reply) {
+    fn make_instance_worker(&mut self, id: SandboxId, reply: Reply) {
         let number = self.sandboxes.number();
         let Some(sandbox) = self.sandboxes.sandboxes.get(&id) else { return };
         let make = || -> std::io::Result<Arc<Channel>> {
@@ -65,26 +65,27 @@ impl Agent {
         match make() {
             Ok(channel) => {
                 let reply = Some(reply);
-                let member = Member { sandbox: id, channel, pid: None, group: None, reply, said: None, before: 0 };
-                self.hosted.crew.members.insert(number, member);
+                let worker =
+                    InstanceWorker { sandbox: id, channel, pid: None, group: None, reply, said: None, before: 0 };
+                self.hosted.workers.by_id.insert(number, worker);
             }
             Err(error) => drop(reply.send(Err(format!("its sandbox makes no processes: {error}")))),
         }
     }
 
     /// A worker said something, or is gone.
-    pub(in crate::core) fn on_hired(&mut self, id: WorkerId, spoken: Spoken) {
-        let Some(member) = self.hosted.crew.members.get_mut(&id) else { return };
+    pub(in crate::core) fn on_instance_worker(&mut self, id: WorkerId, spoken: Spoken) {
+        let Some(worker) = self.hosted.workers.by_id.get_mut(&id) else { return };
         match spoken {
-            Some((Said::Ready, handles)) if member.pid.is_none() => self.show(id, &handles),
+            Some((Said::Ready, handles)) if worker.pid.is_none() => self.show(id, &handles),
             Some(said) => {
-                if let Some(listener) = &member.said {
+                if let Some(listener) = &worker.said {
                     drop(listener.send(said));
                 }
             }
             // Its launcher sees to what is left of it, and says when that is done. What it runs must not live longer than it.
             None => {
-                for pid in member.processes().into_iter().chain(member.pid) {
+                for pid in worker.processes().into_iter().chain(worker.pid) {
                     processes::signal(pid, Signal::KILL);
                 }
             }
@@ -93,8 +94,8 @@ impl Agent {
 
     /// A worker can be told what to do: it gets its control group, then goes to whoever asked for it.
     fn show(&mut self, id: WorkerId, handles: &[OwnedFd]) {
-        let Some(member) = self.hosted.crew.members.get(&id) else { return };
-        let (home, channel) = (member.sandbox, Arc::clone(&member.channel));
+        let Some(worker) = self.hosted.workers.by_id.get(&id) else { return };
+        let (home, channel) = (worker.sandbox, Arc::clone(&worker.channel));
         let Some(sandbox) = self.sandboxes.sandboxes.get(&home) else { return };
         // Believed only if it is a process of that sandbox: what is below it will be killed one day.
         let pid = handles.first().and_then(processes::of_handle).filter(|pid| processes::is_below(*pid, sandbox.pid));
@@ -114,14 +115,14 @@ impl Agent {
                 return self.abandon_sandbox(home);
             }
         };
-        let Some(member) = self.hosted.crew.members.get_mut(&id) else { return };
+        let Some(worker) = self.hosted.workers.by_id.get_mut(&id) else { return };
         let (said, listener) = unbounded_channel();
-        let hired = Hired::new(id, channel, listener, self.inbox.clone(), group.is_some());
-        member.before = group.as_ref().map_or(0, |group| group.usage().cpu);
-        (member.pid, member.group, member.said) = (Some(pid), group, Some(said));
-        if let Some(reply) = member.reply.take() {
+        let handle = WorkerHandle::new(id, channel, listener, self.inbox.clone(), group.is_some());
+        worker.before = group.as_ref().map_or(0, |group| group.usage().cpu);
+        (worker.pid, worker.group, worker.said) = (Some(pid), group, Some(said));
+        if let Some(reply) = worker.reply.take() {
             // Dropped with the answer if nobody waits for it any more, which releases it.
-            drop(reply.send(Ok(hired)));
+            drop(reply.send(Ok(handle)));
         }
     }
 }

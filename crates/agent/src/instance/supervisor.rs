@@ -1,4 +1,5 @@
-//! One generation of an instance: what all of its tasks share.
+//! The supervisor of one generation of an instance: what all of its tasks share. It knows the applications, ends and restarts
+//! them, and tells when everything has to end.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,19 +9,19 @@ use atelier_protocol::{App, AppState, AppsStatus, Event, SetUp, ToServer};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, watch};
 
-use super::dwelling::Inside;
 use super::folders::Folders;
-use super::kept::Kept;
 use super::logfile::LogFile;
+use super::mounts::Inside;
 use super::remote::Guests;
+use super::supervised_app::SupervisedApp;
 use super::terminal::Terminals;
-use super::{Ask, Hired, Place};
+use super::{Ask, Place, WorkerHandle};
 use crate::config::AgentConfig;
 use crate::core::Happening;
 use crate::facts::Isolation;
 
-/// One generation of an instance.
-pub struct Standing {
+/// The supervisor of one generation of an instance.
+pub struct Supervisor {
     pub set_up: SetUp,
     pub config: AgentConfig,
     pub isolation: Isolation,
@@ -28,7 +29,7 @@ pub struct Standing {
     /// Sessions of people who came in from elsewhere.
     pub guests: Guests,
     /// Known once its folders are made.
-    pub rooms: OnceLock<Rooms>,
+    pub layout: OnceLock<Layout>,
     /// Somebody wants to know what goes on.
     pub tell: Notify,
     inbox: UnboundedSender<Happening>,
@@ -41,7 +42,7 @@ pub struct Standing {
 }
 
 /// Where things are.
-pub struct Rooms {
+pub struct Layout {
     pub folders: Folders,
     pub inside: Inside,
     pub setup_log: Arc<LogFile>,
@@ -49,24 +50,27 @@ pub struct Rooms {
 
 /// The applications, and as of when those are that people added.
 struct Apps {
-    all: Vec<Arc<Kept>>,
+    all: Vec<Arc<SupervisedApp>>,
     revision: i64,
     /// Whether they were started: the scripts are done.
     are_started: bool,
 }
 
-impl std::fmt::Debug for Standing {
+impl std::fmt::Debug for Supervisor {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let SetUp { instance, generation, .. } = &self.set_up;
-        out.debug_struct("Standing").field("instance", instance).field("generation", generation).finish_non_exhaustive()
+        out.debug_struct("Supervisor")
+            .field("instance", instance)
+            .field("generation", generation)
+            .finish_non_exhaustive()
     }
 }
 
-impl Standing {
+impl Supervisor {
     /// One that is about to be set up.
     pub fn new(set_up: SetUp, config: AgentConfig, isolation: Isolation, inbox: UnboundedSender<Happening>) -> Self {
         let (logs, has_view) = (set_up.folder.join("logs"), matches!(isolation, Isolation::View(_)));
-        let all = set_up.apps.iter().map(|app| keep(app.clone(), &logs, has_view)).collect();
+        let all = set_up.apps.iter().map(|app| supervised_app(app.clone(), &logs, has_view)).collect();
         Self {
             apps: Mutex::new(Apps { all, revision: set_up.apps_revision, are_started: false }),
             set_up,
@@ -74,7 +78,7 @@ impl Standing {
             isolation,
             terminals: Terminals::default(),
             guests: Guests::default(),
-            rooms: OnceLock::new(),
+            layout: OnceLock::new(),
             tell: Notify::new(),
             inbox,
             is_healthy: OnceLock::new(),
@@ -98,11 +102,11 @@ impl Standing {
     }
 
     /// A worker in one of its sandboxes.
-    pub async fn hire(&self, place: Place) -> Result<Hired, String> {
+    pub async fn acquire_worker(&self, place: Place) -> Result<WorkerHandle, String> {
         if self.is_ending() {
             return Err("the instance stops".to_owned());
         }
-        Hired::hire(&self.inbox, place).await
+        WorkerHandle::acquire(&self.inbox, place).await
     }
 
     /// What the server must hear of.
@@ -132,8 +136,8 @@ impl Standing {
 
     /// Removes what is of no use to anybody after this generation.
     pub fn leave(&self) {
-        if let Some(rooms) = self.rooms.get() {
-            rooms.folders.leave();
+        if let Some(layout) = self.layout.get() {
+            layout.folders.leave();
         }
     }
 
@@ -143,24 +147,24 @@ impl Standing {
     }
 
     /// An application does differently now.
-    pub fn app_is(&self, app: &Kept, state: AppState, last_lines: Vec<String>) {
+    pub fn app_is(&self, app: &SupervisedApp, state: AppState, last_lines: Vec<String>) {
         app.is(state, last_lines);
         self.say_apps();
         self.look_whether_healthy();
     }
 
     /// All applications.
-    pub fn apps(&self) -> Vec<Arc<Kept>> {
+    pub fn apps(&self) -> Vec<Arc<SupervisedApp>> {
         self.lock().all.clone()
     }
 
     /// An application, by its name.
-    pub fn app(&self, name: &str) -> Option<Arc<Kept>> {
-        self.lock().all.iter().find(|kept| kept.app.name == name).cloned()
+    pub fn app(&self, name: &str) -> Option<Arc<SupervisedApp>> {
+        self.lock().all.iter().find(|supervised| supervised.app.name == name).cloned()
     }
 
     /// The scripts are done: applications are started from now on, and these are those that wait for it.
-    pub fn start_apps(&self) -> Vec<Arc<Kept>> {
+    pub fn start_apps(&self) -> Vec<Arc<SupervisedApp>> {
         let mut apps = self.lock();
         apps.are_started = true;
         apps.all.clone()
@@ -175,22 +179,26 @@ impl Standing {
             return;
         }
         apps.revision = revision;
-        let (mut before, mut all): (Vec<_>, Vec<_>) = apps.all.drain(..).partition(|kept| kept.app.is_custom);
+        let (mut before, mut all): (Vec<_>, Vec<_>) =
+            apps.all.drain(..).partition(|supervised| supervised.app.is_custom);
         let mut fresh = Vec::new();
         for app in wanted.into_iter().filter(is_fine) {
-            if all.iter().any(|kept| kept.app.name == app.name) {
+            if all.iter().any(|supervised| supervised.app.name == app.name) {
                 continue;
             }
-            let known = before.iter().position(|kept| kept.app.name == app.name).map(|index| before.swap_remove(index));
+            let known = before
+                .iter()
+                .position(|supervised| supervised.app.name == app.name)
+                .map(|index| before.swap_remove(index));
             match known {
                 Some(known) if known.app == app => all.push(known),
                 known => {
-                    let kept = keep(app, &logs, self.has_view());
-                    all.push(Arc::clone(&kept));
+                    let supervised = supervised_app(app, &logs, self.has_view());
+                    all.push(Arc::clone(&supervised));
                     if let Some(known) = &known {
                         known.dismiss();
                     }
-                    fresh.push((kept, known));
+                    fresh.push((supervised, known));
                 }
             }
         }
@@ -198,22 +206,24 @@ impl Standing {
         apps.all = all;
         let are_started = apps.are_started;
         drop(apps);
-        for (kept, before) in fresh.into_iter().filter(|_| are_started) {
-            super::apps::start(self, &kept, before);
+        for (supervised, before) in fresh.into_iter().filter(|_| are_started) {
+            super::apps::start(self, &supervised, before);
         }
         self.say_apps();
     }
 
     /// Ends an application and starts it again.
     pub fn restart_app(&self, name: &str) {
-        if let Some(kept) = self.app(name) {
-            kept.begin_anew();
+        if let Some(supervised) = self.app(name) {
+            supervised.begin_anew();
         }
     }
 
     /// The first time that all applications answer is told.
     pub fn look_whether_healthy(&self) {
-        let is_up = |kept: &Arc<Kept>| !kept.counts_for_health() || kept.state().0 == AppState::Ready;
+        let is_up = |supervised: &Arc<SupervisedApp>| {
+            !supervised.counts_for_health() || supervised.state().0 == AppState::Ready
+        };
         let is_healthy = self.apps().iter().all(is_up);
         if is_healthy && self.is_healthy.set(()).is_ok() {
             let SetUp { instance, generation, .. } = self.set_up;
@@ -223,7 +233,7 @@ impl Standing {
 
     /// Tells how applications and terminals do.
     pub fn say_apps(&self) {
-        let apps = self.apps().iter().map(|kept| kept.status()).collect();
+        let apps = self.apps().iter().map(|supervised| supervised.status()).collect();
         let SetUp { instance, generation, .. } = self.set_up;
         let status = AppsStatus { instance, generation, apps, terminals: self.terminals.names() };
         self.ask(Ask::Say(ToServer::Apps(Box::new(status))));
@@ -244,9 +254,9 @@ impl Ending {
     }
 }
 
-fn keep(app: App, logs: &Path, has_view: bool) -> Arc<Kept> {
+fn supervised_app(app: App, logs: &Path, has_view: bool) -> Arc<SupervisedApp> {
     let is_exposed = app.port.is_some() && (app.has_open_network || !has_view);
-    Kept::new(app, logs, is_exposed)
+    SupervisedApp::new(app, logs, is_exposed)
 }
 
 /// Whether a text can name an application or a terminal.

@@ -1,7 +1,7 @@
-//! Shares: who is meant to have how much, and how queues are served.
+//! Fair shares: who is meant to have how much, and how queues are served.
 
 use crate::compute::ClusterId;
-use crate::compute::share::{QueuePolicy, Share, ShareRules, check_half_life, check_weight};
+use crate::compute::fair_share::{FairShare, FairShareRules, QueuePolicy, check_half_life, check_weight};
 use crate::compute::verb::ClusterVerb;
 use crate::id::UserId;
 use crate::reason::Reason;
@@ -9,24 +9,27 @@ use crate::time::Span;
 use crate::world::{Answer, Command, PoolKey, World};
 
 impl World {
-    pub(super) fn set_share(&mut self, command: &Command, person: &UserId, weight: i64) -> Result<Answer, Reason> {
+    pub(super) fn set_fair_share(&mut self, command: &Command, person: &UserId, weight: i64) -> Result<Answer, Reason> {
         let weight = check_weight(weight).map_err(Reason::invalid)?;
-        let before = self.person(&command.workspace, person).and_then(|person| person.share).unwrap_or_default();
+        let before = self.person(&command.workspace, person).and_then(|person| person.fair_share).unwrap_or_default();
         if before.weight == weight {
             return Ok(Answer::Already);
         }
-        self.put_share(&command.workspace, person, Share { weight, ..before });
+        self.put_fair_share(&command.workspace, person, FairShare { weight, ..before });
         Ok(Answer::Done)
     }
 
     pub(super) fn set_half_life(&mut self, command: &Command, half_life: Span) -> Result<Answer, Reason> {
         let half_life = check_half_life(half_life).map_err(Reason::invalid)?;
-        let rules = self.share_rules(&command.workspace);
+        let rules = self.fair_share_rules(&command.workspace);
         if rules.half_life == half_life {
             return Ok(Answer::Already);
         }
-        self.rebase_shares(&command.workspace);
-        self.put_share_rules(&command.workspace, ShareRules { half_life, ..self.share_rules(&command.workspace) });
+        self.rebase_fair_shares(&command.workspace);
+        self.put_fair_share_rules(
+            &command.workspace,
+            FairShareRules { half_life, ..self.fair_share_rules(&command.workspace) },
+        );
         Ok(Answer::Done)
     }
 
@@ -46,11 +49,11 @@ impl World {
             self.reorder_pool(&PoolKey::Cluster(id), workspace);
             return Ok(Answer::Done);
         }
-        let rules = self.share_rules(workspace);
+        let rules = self.fair_share_rules(workspace);
         if rules.serverless == policy {
             return Ok(Answer::Already);
         }
-        self.put_share_rules(workspace, ShareRules { serverless: policy, ..rules });
+        self.put_fair_share_rules(workspace, FairShareRules { serverless: policy, ..rules });
         let queues = self.pools.keys().filter(|key| matches!(key, PoolKey::Serverless(of, ..) if of == workspace));
         for key in queues.cloned().collect::<Vec<_>>() {
             self.reorder_pool(&key, workspace);

@@ -1,4 +1,4 @@
-//! Sandboxes and workers for parts.
+//! The pool of sandboxes and workers that parts of jobs run in: a part gets a worker that is idle, or one is made.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_domain::UserId;
-use atelier_domain::world::Part;
+use atelier_domain::world::AllocationKey;
 use atelier_protocol::Person;
 use rustix::fs::CWD;
 use rustix::mount::{OpenTreeFlags, open_tree};
@@ -18,7 +18,7 @@ use super::{Agent, Happening};
 use crate::clock;
 use crate::facts::Isolation;
 use crate::identity;
-use crate::instance::Dwelling;
+use crate::instance::Mounts;
 use crate::sandbox::{self, Channel, Kind, Sandbox, SandboxId, Worker, WorkerId};
 use crate::wire::{self, Order};
 
@@ -31,18 +31,18 @@ const CLONE: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags:
 
 impl Agent {
     /// Finds a worker for a part, or has one made.
-    pub(super) fn seat(&mut self, part: Part) {
+    pub(super) fn find_worker(&mut self, part: AllocationKey) {
         let Some(held) = self.parts.get(&part) else { return };
         let (person, is_alone) = (&held.start.person.id, held.start.task.is_alone);
-        let kind = if is_alone { Kind::Nursery } else { Kind::Shared };
-        let known = if is_alone { self.sandboxes.nursery_of(person) } else { self.sandboxes.of(person) };
+        let kind = if is_alone { Kind::PerJob } else { Kind::Shared };
+        let known = if is_alone { self.sandboxes.per_job_of(person) } else { self.sandboxes.of(person) };
         let home = match known.map_or_else(|| self.open_sandbox(part, kind), Ok) {
             Ok(home) => home,
             Err(why) => return self.refuse(part, format!("its sandbox cannot be made: {why}")),
         };
         let idle = self.sandboxes.idle(home).next();
         if let Some(worker) = idle {
-            return self.employ(worker, part);
+            return self.assign(worker, part);
         }
         if let Some(held) = self.parts.get_mut(&part) {
             held.stage = Stage::Waiting(home);
@@ -53,10 +53,10 @@ impl Agent {
         self.ask_for_workers(home);
     }
 
-    fn open_sandbox(&mut self, part: Part, kind: Kind) -> Result<SandboxId, String> {
+    fn open_sandbox(&mut self, part: AllocationKey, kind: Kind) -> Result<SandboxId, String> {
         let person = self.parts.get(&part).ok_or("it is gone")?.start.person.clone();
-        let dwelling = self.hosted.crew.dwelling_of(&person.id).cloned();
-        self.open_sandbox_of(&person, person.id.clone(), kind, dwelling.as_ref())
+        let mounts = self.hosted.workers.mounts_of(&person.id).cloned();
+        self.open_sandbox_of(&person, person.id.clone(), kind, mounts.as_ref())
     }
 
     /// Makes a sandbox that is found under that owner.
@@ -65,11 +65,11 @@ impl Agent {
         person: &Person,
         owner: UserId,
         kind: Kind,
-        dwelling: Option<&Dwelling>,
+        mounts: Option<&Mounts>,
     ) -> Result<SandboxId, String> {
         let id = self.sandboxes.number();
         let uid = if self.isolation == Isolation::None { None } else { person.uid };
-        let mut folders = sandbox::prepare(&self.config, person, uid, id, dwelling)?;
+        let mut folders = sandbox::prepare(&self.config, person, uid, id, mounts)?;
         // What runs scripts of somebody else is found under another name than the person's, and gets none.
         if owner == person.id {
             folders.identity = identity::prepare(&self.config, &self.isolation, &person.id);
@@ -92,7 +92,7 @@ impl Agent {
                 places: started.places,
                 complaints: started.complaints,
                 idle_since: clock::now(),
-                is_kept: false,
+                is_pinned: false,
             })
         };
         let sandbox = open().map_err(|error| error.to_string())?;
@@ -119,7 +119,7 @@ impl Agent {
     fn ask_for_worker(&mut self, id: SandboxId) -> std::io::Result<()> {
         let number = self.sandboxes.number();
         let Some(sandbox) = self.sandboxes.sandboxes.get(&id) else { return Ok(()) };
-        let is_apart = sandbox.kind == Kind::Nursery && matches!(self.isolation, Isolation::View(_));
+        let is_apart = sandbox.kind == Kind::PerJob && matches!(self.isolation, Isolation::View(_));
         let temporary = if is_apart { Some((sandbox.uid, self.temporaries.take(sandbox.uid, number)?)) } else { None };
         let path = temporary.as_ref().map(|(_, path)| path.as_path());
         match order_worker(&sandbox.channel, number, path, self.inbox.clone()) {
@@ -153,8 +153,8 @@ impl Agent {
         if clock::now() < self.warm_again {
             return;
         }
-        let alone = |part: &&Part| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
-        let next: Vec<Part> = self.queue.iter().take(WARM).filter(alone).copied().collect();
+        let alone = |part: &&AllocationKey| self.parts.get(part).is_some_and(|held| held.start.task.is_alone);
+        let next: Vec<AllocationKey> = self.queue.iter().take(WARM).filter(alone).copied().collect();
         for sandbox in self.sandboxes.sandboxes.values_mut() {
             sandbox.warm = 0;
         }
@@ -162,8 +162,8 @@ impl Agent {
         for part in next {
             let Some(held) = self.parts.get(&part).filter(|held| self.has_user(&held.start.person)) else { continue };
             // What goes wrong here goes wrong again, and is said, when its turn has come.
-            let known = self.sandboxes.nursery_of(&held.start.person.id);
-            let home = known.map_or_else(|| self.open_sandbox(part, Kind::Nursery), Ok);
+            let known = self.sandboxes.per_job_of(&held.start.person.id);
+            let home = known.map_or_else(|| self.open_sandbox(part, Kind::PerJob), Ok);
             if let Ok(home) = home
                 && let Some(sandbox) = self.sandboxes.sandboxes.get_mut(&home)
             {

@@ -85,7 +85,7 @@ pub fn is_app(text: &str) -> bool {
 
 /// A share as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct AppShare {
     /// Of which instance.
     pub instance: InstanceId,
     /// Which application.
@@ -102,7 +102,7 @@ pub struct Share {
     pub since: Timestamp,
 }
 
-impl Share {
+impl AppShare {
     /// Whether its time is over.
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now)
@@ -128,7 +128,7 @@ pub struct Standing<'a> {
 ///
 /// It is worth nothing once the instance belongs to somebody else, either account is disabled, or its time is over. Who
 /// opens no applications at all by their roles looks at most, and what cannot be looked at only is closed to them.
-pub fn opens(share: &Share, standing: &Standing<'_>) -> Option<Level> {
+pub fn opens(share: &AppShare, standing: &Standing<'_>) -> Option<Level> {
     let counts = share.owner == *standing.owner
         && share.user != *standing.owner
         && standing.owner_state != AccountState::Disabled
@@ -251,8 +251,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000_000);
 
-    fn share(level: Level, until: Option<i64>) -> Share {
-        Share {
+    fn share(level: Level, until: Option<i64>) -> AppShare {
+        AppShare {
             instance: InstanceId(1),
             app: "jupyter".into(),
             owner: UserId::new("mara"),
@@ -355,7 +355,7 @@ mod tests {
             rights,
             now: NOW,
         };
-        let vscode = |level| Share { app: "vscode".into(), ..share(level, None) };
+        let vscode = |level| AppShare { app: "vscode".into(), ..share(level, None) };
         assert_eq!(opens(&vscode(Level::Use), &standing(&scientist)), Some(Level::Use));
         // Also what was given before this was known, and what roles have made less of.
         assert_eq!(opens(&vscode(Level::Read), &standing(&scientist)), None);
