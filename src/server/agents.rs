@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::server::doorstep::Doorstep;
+use crate::server::read_limit::ReadLimited;
 use crate::server::state::AppState;
 
 /// Agents are many and mostly quiet: what each of them holds all the time is small. Larger frames are read in pieces.
@@ -71,12 +71,12 @@ async fn serve(fleet: Fleet, connection: impl AsyncRead + AsyncWrite + Unpin + S
 async fn frames<S: AsyncRead + AsyncWrite + Unpin + Send>(
     connection: S,
 ) -> (impl Stream<Item = Frame> + Send, impl Sink<Frame, Error = Error> + Send) {
-    let (doorstep, mut door) = Doorstep::new(connection);
+    let (limited, mut limit) = ReadLimited::new(connection);
     let config = WebSocketConfig::default()
         .max_message_size(Some(MAX_FRAME))
         .max_frame_size(Some(MAX_FRAME))
         .read_buffer_size(READ_BUFFER);
-    let socket = WebSocketStream::from_raw_socket(doorstep, Role::Server, Some(config)).await;
+    let socket = WebSocketStream::from_raw_socket(limited, Role::Server, Some(config)).await;
     let (outgoing, incoming) = socket.split();
     let incoming = incoming.map(move |message| {
         let frame = match message {
@@ -86,7 +86,7 @@ async fn frames<S: AsyncRead + AsyncWrite + Unpin + Send>(
             Ok(Message::Close(_) | Message::Frame(_)) | Err(_) => return None,
         };
         // What comes next is read once the fleet asks for it, and it asks no strangers.
-        door.open();
+        limit.lift();
         Some(frame)
     });
     // What is closed or broken is over.

@@ -387,7 +387,11 @@ impl Config {
             database_url: layers.optional("database_url", |value| {
                 let known = ["postgres://", "postgresql://"].iter().any(|scheme| value.starts_with(scheme));
                 if known {
-                    Ok(SecretString::from(value.to_owned()))
+                    // Here, not when the store opens: what is wrong is said with the setting's name, before anything starts.
+                    let options = value.parse::<sqlx::postgres::PgConnectOptions>();
+                    options
+                        .map(|_| SecretString::from(value.to_owned()))
+                        .map_err(|error| format!("is no address: {error}"))
                 } else {
                     Err("does not start with postgres://".to_owned())
                 }
@@ -743,6 +747,7 @@ mod tests {
             (&[("listen", "3000")][..], &[][..], &["listen", "\"3000\"", "flag --listen"][..]),
             (&[], &[("ATELIER_LISTEN", "x:y")], &["listen", "\"x:y\"", "environment variable ATELIER_LISTEN"]),
             (&[("database_url", "mysql://u:secret@h")], &[], &["database_url", "postgres://"]),
+            (&[("database_url", "postgres://u:secret@h:port/x")], &[], &["database_url", "port"]),
             (&[("tls_cert", "c.pem")], &[], &["tls_cert", "tls_key"]),
             (&[("admin_email", "nobody")], &[], &["admin_email", "\"nobody\"", "@ is missing"]),
             (&[("metrics_token", "short")], &[], &["metrics_token", "16 characters"]),

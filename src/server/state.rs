@@ -14,7 +14,7 @@ use atelier_studio::studio::Studio;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
-use crate::server::apps::{Codes, Doors, Pool, Ports};
+use crate::server::apps::{AppVisits, Codes, Pool, Ports};
 use crate::server::config::Config;
 use crate::server::flash::Flashes;
 use crate::server::passwords::Passwords;
@@ -33,7 +33,7 @@ struct Inner {
     flashes: Flashes,
     has_people: AtomicBool,
     set_up_code: Mutex<Option<String>>,
-    doors: Doors,
+    visits: AppVisits,
     app_codes: Codes,
     app_pool: Pool,
     app_ports: Option<Ports>,
@@ -76,7 +76,7 @@ impl AppState {
             flashes: Flashes::default(),
             has_people: AtomicBool::new(has_people),
             set_up_code: Mutex::default(),
-            doors: Doors::default(),
+            visits: AppVisits::default(),
             app_codes: Codes::default(),
             app_pool: Pool::default(),
             app_ports,
@@ -103,8 +103,8 @@ impl AppState {
     }
 
     /// Who is let in at applications' addresses.
-    pub fn doors(&self) -> &Doors {
-        &self.inner.doors
+    pub fn app_visits(&self) -> &AppVisits {
+        &self.inner.visits
     }
 
     /// Codes that lead from the portal into applications.

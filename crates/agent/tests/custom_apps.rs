@@ -47,7 +47,9 @@ server.serve_forever()
 
 /// By which the processes of this test are told from those of others that run at the same time.
 fn mark(name: &str) -> String {
-    format!("{name}-{}", std::process::id())
+    // With the test's own name: others run in the same process.
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    format!("{name}-{}-{test}", std::process::id())
 }
 
 fn app(name: &str, where_: &str, port: Option<u16>) -> App {

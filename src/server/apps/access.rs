@@ -9,7 +9,7 @@ use atelier_engine::store::{self, Person, ShareKey};
 
 use crate::server::state::AppState;
 
-/// How a door is open.
+/// How somebody comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// For the owner of the instance.
@@ -25,7 +25,7 @@ pub enum Access {
 
 impl Access {
     /// Whether its holder may only look.
-    pub const fn is_look(self) -> bool {
+    pub const fn is_read_only(self) -> bool {
         matches!(self, Self::Shared { level: Level::Read, .. })
     }
 

@@ -49,7 +49,7 @@ pub async fn open(
         Some((one.id, one.owner.clone()))
     });
     let (None, Ok(Some((id, owner)))) = (strange, found.await) else { return page };
-    if !crate::server::apps::doors::is_offered(&state, id, &app).await {
+    if !crate::server::apps::visits::is_offered(&state, id, &app).await {
         return page;
     }
     match access_of(&state, &actor.person, &owner, id, &app).await {

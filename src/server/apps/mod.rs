@@ -6,19 +6,19 @@
 mod access;
 mod activity;
 mod codes;
-mod doors;
+mod connection;
 mod enter;
 mod headers;
 mod host;
-mod judge;
-mod line;
-mod looking;
 mod pages;
 mod pool;
 mod ports;
 mod proxy;
+mod read_only;
+mod same_origin;
 mod terminal;
 mod typing;
+mod visits;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -27,12 +27,12 @@ use axum::response::{IntoResponse as _, Response};
 
 pub use crate::server::apps::access::{Access, access_of, tend_shares};
 pub use crate::server::apps::codes::Codes;
-pub use crate::server::apps::doors::{Doors, keep};
 pub use crate::server::apps::enter::{ENTER, open};
 use crate::server::apps::host::Address;
 pub use crate::server::apps::host::Place;
 pub use crate::server::apps::pool::Pool;
 pub use crate::server::apps::ports::{AppPort, PortRange, Ports};
+pub use crate::server::apps::visits::{AppVisits, keep};
 use crate::server::request;
 use crate::server::state::AppState;
 
@@ -72,30 +72,30 @@ async fn serve(state: &AppState, place: Place, mut request: Request) -> Response
         return enter::redeem(state, &place, request).await;
     }
     let origin = origin(state, host::of(request.uri(), request.headers()));
-    if let Err(why) = judge::judge(request.method(), request.headers(), &origin) {
+    if let Err(why) = same_origin::check(request.method(), request.headers(), &origin) {
         tracing::info!(%place, why, "a request to an application was refused");
         return (StatusCode::FORBIDDEN, why).into_response();
     }
     let cookie = cookie_name(state.config().is_secure(), request.extensions().get().copied());
     let secret = request::cookie(request.headers(), &cookie).unwrap_or_default();
-    let Some(door) = state.doors().find(state, &secret, &place).await else {
+    let Some(visit) = state.app_visits().find(state, &secret, &place).await else {
         return turned_away(state, &place, &request);
     };
-    if door.node.is_none() && is_navigation(request.method(), request.headers()) {
+    if visit.node.is_none() && is_navigation(request.method(), request.headers()) {
         // Whoever opens what sleeps is asked whether to wake it.
         return turned_away(state, &place, &request);
     }
     // The terminal is our own page, and drops by itself what somebody types who may only look.
-    if door.access.is_look() && place.app != TERMINAL {
+    if visit.access.is_read_only() && place.app != TERMINAL {
         let method = request.method().clone();
-        if let Err(why) = looking::judge(&method, request.headers_mut()) {
+        if let Err(why) = read_only::check(&method, request.headers_mut()) {
             return (StatusCode::FORBIDDEN, why).into_response();
         }
     }
     if place.app == TERMINAL {
-        return terminal::serve(state, &door, &place, request).await;
+        return terminal::serve(state, &visit, &place, request).await;
     }
-    proxy::pass_on(state, &door, &place, request).await
+    proxy::pass_on(state, &visit, &place, request).await
 }
 
 /// Who is not let in and came by a link goes to the portal, which lets in whom it knows; what a page does by itself is refused.

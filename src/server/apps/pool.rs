@@ -12,7 +12,7 @@ use axum::body::Body;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 
-use crate::server::apps::line::Line;
+use crate::server::apps::connection::AppConnection;
 
 /// So many wait for one application.
 const MOST: usize = 32;
@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_secs(20);
 pub type Way = (NodeId, InstanceId, String);
 
 /// Connections to each application, and since when they wait.
-type Idle = HashMap<Way, Vec<(Line, Instant)>>;
+type Idle = HashMap<Way, Vec<(AppConnection, Instant)>>;
 
 /// Connections that wait.
 #[derive(Debug, Default)]
@@ -37,22 +37,22 @@ impl Pool {
     }
 
     /// One that waits, if there is one that is still open.
-    pub fn take(&self, way: &Way) -> Option<Line> {
+    pub fn take(&self, way: &Way) -> Option<AppConnection> {
         loop {
-            let (mut line, since) = self.lock().get_mut(way)?.pop()?;
-            if since.elapsed() < IDLE && line.is_ready() {
-                return Some(line);
+            let (mut connection, since) = self.lock().get_mut(way)?.pop()?;
+            if since.elapsed() < IDLE && connection.is_ready() {
+                return Some(connection);
             }
         }
     }
 
     /// Keeps one for the next request.
-    pub fn give(&self, way: Way, line: Line) {
+    pub fn give(&self, way: Way, connection: AppConnection) {
         let now = clock::instant();
         let mut idle = self.lock();
         let waiting = idle.entry(way).or_default();
         if waiting.len() < MOST {
-            waiting.push((line, now));
+            waiting.push((connection, now));
         }
     }
 
@@ -77,8 +77,8 @@ pub enum NoConnection {
 }
 
 /// A new connection for one request after another.
-pub async fn line(fleet: &Fleet, way: &Way) -> Result<Line, NoConnection> {
-    Ok(Line::over(open(fleet, way).await?).await?)
+pub async fn connection(fleet: &Fleet, way: &Way) -> Result<AppConnection, NoConnection> {
+    Ok(AppConnection::over(open(fleet, way).await?).await?)
 }
 
 /// A new connection that may become something else; it moves by itself.

@@ -16,11 +16,11 @@ use hyper_util::rt::TokioIo;
 use crate::server::agent_streams::bare;
 use crate::server::apps::access::Access;
 use crate::server::apps::activity::is_activity;
-use crate::server::apps::doors::Door;
+use crate::server::apps::connection::AppConnection;
 use crate::server::apps::host::Place;
-use crate::server::apps::line::Line;
 use crate::server::apps::pool::{NoConnection, Way};
 use crate::server::apps::typing::Tapped;
+use crate::server::apps::visits::AppVisit;
 use crate::server::apps::{headers, pages, pool};
 use crate::server::request::client;
 use crate::server::state::AppState;
@@ -29,30 +29,30 @@ use crate::server::state::AppState;
 const ENDED: &str = "The right to open this application has ended. Open it from Atelier again.";
 
 /// Passes a request on.
-pub async fn pass_on(state: &AppState, door: &Arc<Door>, place: &Place, mut request: Request) -> Response {
-    let Some(node) = door.node else { return pages::not_running(state, place) };
-    let way: Way = (node, door.instance, place.app.clone());
+pub async fn pass_on(state: &AppState, visit: &Arc<AppVisit>, place: &Place, mut request: Request) -> Response {
+    let Some(node) = visit.node else { return pages::not_running(state, place) };
+    let way: Way = (node, visit.instance, place.app.clone());
     let upgrade = wanted_upgrade(&request);
     let browser = upgrade.as_ref().and_then(|_| request.extensions_mut().remove::<OnUpgrade>());
     if is_activity(&place.app, request.method(), request.uri().path()) {
-        let visitor = (door.access != Access::Own).then_some(door.name.as_str());
-        state.fleet().board().app_used(door.instance, visitor);
-        state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
+        let visitor = (visit.access != Access::Own).then_some(visit.name.as_str());
+        state.fleet().board().app_used(visit.instance, visitor);
+        state.presence().note(&visit.user, &visit.session, atelier_engine::clock::now());
     }
     let Some(request) = fit(state, request, upgrade.as_ref(), place.app == VSCODE) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
     let passing = async {
         match (upgrade, browser) {
-            (None, _) => answered(state, door, place, way, request).await,
-            (Some(_), Some(browser)) => upgraded(state, door, place, &way, request, browser).await,
+            (None, _) => answered(state, visit, place, way, request).await,
+            (Some(_), Some(browser)) => upgraded(state, visit, place, &way, request, browser).await,
             (Some(_), None) => (StatusCode::BAD_REQUEST, "This connection cannot be upgraded.").into_response(),
         }
     };
     // Also what is still being sent, and what an application takes its time to answer.
     tokio::select! {
         answer = passing => answer,
-        () = door.closed() => (StatusCode::UNAUTHORIZED, ENDED).into_response(),
+        () = visit.closed() => (StatusCode::UNAUTHORIZED, ENDED).into_response(),
     }
 }
 
@@ -90,24 +90,24 @@ fn fit(state: &AppState, request: Request, upgrade: Option<&HeaderValue>, is_lis
     Some(Request::from_parts(parts, body))
 }
 
-async fn answered(state: &AppState, door: &Arc<Door>, place: &Place, way: Way, mut request: Request) -> Response {
+async fn answered(state: &AppState, visit: &Arc<AppVisit>, place: &Place, way: Way, mut request: Request) -> Response {
     // One that waited may have been closed just now; what was not sent is sent over a new one.
-    while let Some(mut line) = state.app_pool().take(&way) {
-        match line.send(request).await {
-            Ok(answer) => return back(door, answer, Some(Own { state: state.clone(), way, line })),
+    while let Some(mut connection) = state.app_pool().take(&way) {
+        match connection.send(request).await {
+            Ok(answer) => return back(visit, answer, Some(Own { state: state.clone(), way, connection })),
             Err(mut error) => match error.take_message() {
                 Some(unsent) => request = unsent,
                 None => return broken(place, &error.into_error()),
             },
         }
     }
-    let mut line = match pool::line(state.fleet(), &way).await {
-        Ok(line) => line,
+    let mut connection = match pool::connection(state.fleet(), &way).await {
+        Ok(connection) => connection,
         Err(NoConnection::Stream(why)) => return pages::unreachable(state, place, &why.to_string()),
         Err(NoConnection::Http(error)) => return broken(place, &error),
     };
-    match line.send(request).await {
-        Ok(answer) => back(door, answer, Some(Own { state: state.clone(), way, line })),
+    match connection.send(request).await {
+        Ok(answer) => back(visit, answer, Some(Own { state: state.clone(), way, connection })),
         Err(error) => broken(place, &error.into_error()),
     }
 }
@@ -119,12 +119,12 @@ fn broken(place: &Place, error: &hyper::Error) -> Response {
 }
 
 /// The answer for the browser.
-fn back(door: &Arc<Door>, answer: hyper::Response<hyper::body::Incoming>, own: Option<Own>) -> Response {
+fn back(visit: &Arc<AppVisit>, answer: hyper::Response<hyper::body::Incoming>, own: Option<Own>) -> Response {
     let (mut parts, body) = answer.into_parts();
     headers::drop_one_hop(&mut parts.headers);
     headers::from_app(&mut parts.headers);
     // Also a short answer can take its time.
-    let closed: Option<Closed> = (!body.is_end_stream()).then(|| Box::pin(door.closed()) as Closed);
+    let closed: Option<Closed> = (!body.is_end_stream()).then(|| Box::pin(visit.closed()) as Closed);
     Response::from_parts(parts, Body::new(Passing { body, closed, own }))
 }
 
@@ -134,10 +134,10 @@ type Closed = Pin<Box<dyn Future<Output = ()> + Send>>;
 struct Own {
     state: AppState,
     way: Way,
-    line: Line,
+    connection: AppConnection,
 }
 
-/// An answer on its way. Ends when its door closes; when it is over, its connection is free again.
+/// An answer on its way. Ends when its visit closes; when it is over, its connection is free again.
 struct Passing {
     body: hyper::body::Incoming,
     closed: Option<Closed>,
@@ -161,7 +161,7 @@ impl http_body::Body for Passing {
         }
         let Self { body, own, .. } = &mut *self;
         let frame = match own {
-            Some(own) => own.line.poll_frame(body, context),
+            Some(own) => own.connection.poll_frame(body, context),
             None => Pin::new(&mut *body).poll_frame(context),
         };
         let is_over = matches!(frame, Poll::Ready(None)) || (frame.is_ready() && body.is_end_stream());
@@ -183,10 +183,10 @@ impl http_body::Body for Passing {
 impl Passing {
     /// The answer is over: its connection waits for the next request, if the application keeps it open.
     fn release(&mut self) {
-        if let Some(Own { state, way, mut line }) = self.own.take()
-            && line.is_ready()
+        if let Some(Own { state, way, mut connection }) = self.own.take()
+            && connection.is_ready()
         {
-            state.app_pool().give(way, line);
+            state.app_pool().give(way, connection);
         }
     }
 }
@@ -200,10 +200,10 @@ impl Drop for Passing {
     }
 }
 
-/// A connection that becomes something else, as a WebSocket: bytes both ways until one end or the door closes.
+/// A connection that becomes something else, as a WebSocket: bytes both ways until one end or the visit closes.
 async fn upgraded(
     state: &AppState,
-    door: &Arc<Door>,
+    visit: &Arc<AppVisit>,
     place: &Place,
     way: &Way,
     request: Request,
@@ -219,11 +219,11 @@ async fn upgraded(
         Err(error) => return broken(place, &error),
     };
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return back(door, answer, None);
+        return back(visit, answer, None);
     }
     let application = hyper::upgrade::on(&mut answer);
-    let closed = door.closed();
-    let listened = (place.app == VSCODE).then(|| (state.clone(), Arc::clone(door)));
+    let closed = visit.closed();
+    let listened = (place.app == VSCODE).then(|| (state.clone(), Arc::clone(visit)));
     let joined = async move {
         let (Ok(browser), Ok(application)) = tokio::join!(browser, application) else { return };
         let application = match application.downcast::<TokioIo<atelier_pipe::Wire>>() {
@@ -232,9 +232,9 @@ async fn upgraded(
         };
         let browser = match listened {
             None => bare(browser),
-            Some((state, door)) => Tapped::wire(bare(browser), move || {
-                state.fleet().board().editor_used(door.instance);
-                state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
+            Some((state, visit)) => Tapped::wire(bare(browser), move || {
+                state.fleet().board().editor_used(visit.instance);
+                state.presence().note(&visit.user, &visit.session, atelier_engine::clock::now());
             }),
         };
         let _ = atelier_pipe::join(browser, application).await;

@@ -14,9 +14,9 @@ use futures::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::server::apps::access::Access;
-use crate::server::apps::doors::Door;
 use crate::server::apps::host::Place;
 use crate::server::apps::pages;
+use crate::server::apps::visits::AppVisit;
 use crate::server::assets;
 use crate::server::state::AppState;
 
@@ -27,11 +27,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 const MAX_MESSAGE: usize = 1 << 20;
 
 /// Serves the page, its files, and the socket.
-pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: Request) -> Response {
+pub async fn serve(state: &AppState, visit: &Arc<AppVisit>, place: &Place, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     let path = parts.uri.path().to_owned();
     if let Some(session) = path.strip_prefix("/session/") {
-        let Some(node) = door.node else { return pages::not_running(state, place) };
+        let Some(node) = visit.node else { return pages::not_running(state, place) };
         let is_name = |text: &str| {
             (1..=16).contains(&text.len())
                 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
@@ -48,22 +48,22 @@ pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: R
             let known = state.fleet().board().node_apps(node);
             known.is_some_and(|(_, status)| status.terminals.iter().any(|open| open == name))
         };
-        if door.access.is_look() && !is_open(session) {
+        if visit.access.is_read_only() && !is_open(session) {
             let text =
                 "No terminal of this name is open. Whoever may only look sees terminals that others have opened.";
             return (StatusCode::NOT_FOUND, text).into_response();
         }
-        let target = Target::Terminal { instance: door.instance, session: session.to_owned() };
+        let target = Target::Terminal { instance: visit.instance, session: session.to_owned() };
         let opened = tokio::select! {
             opened = state.fleet().open(node, target) => opened,
-            () = door.closed() => {
+            () = visit.closed() => {
                 return (StatusCode::UNAUTHORIZED, "The right to open this terminal has ended.").into_response();
             }
         };
         return match opened {
             Ok(wire) => {
-                let (state, door) = (state.clone(), Arc::clone(door));
-                upgrade.max_message_size(MAX_MESSAGE).on_upgrade(move |socket| talk(state, door, socket, wire))
+                let (state, visit) = (state.clone(), Arc::clone(visit));
+                upgrade.max_message_size(MAX_MESSAGE).on_upgrade(move |socket| talk(state, visit, socket, wire))
             }
             Err(why) => pages::unreachable(state, place, &why.to_string()),
         };
@@ -72,7 +72,7 @@ pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: R
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     if path == "/" {
-        return page(place, door.access.is_look());
+        return page(place, visit.access.is_read_only());
     }
     let file = match path.as_str() {
         "/terminal.js" | "/terminal.css" | "/xterm.js" | "/xterm.css" | "/addon-fit.js" => format!("/terminal{path}"),
@@ -83,8 +83,8 @@ pub async fn serve(state: &AppState, door: &Arc<Door>, place: &Place, request: R
         .unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
 }
 
-fn page(place: &Place, is_look: bool) -> Response {
-    let (words, look) = if is_look {
+fn page(place: &Place, is_read_only: bool) -> Response {
+    let (words, look) = if is_read_only {
         (", read only", "<p id=\"look\" role=\"note\">You may look only: what you type here is not sent.</p>")
     } else {
         ("", "")
@@ -109,7 +109,7 @@ fn page(place: &Place, is_look: bool) -> Response {
 
 /// From the browser: the first byte says whether it is something typed (0) or the window's size (1). To the browser: what is
 /// printed, and a text once the shell has ended.
-async fn talk(state: AppState, door: Arc<Door>, socket: WebSocket, wire: Wire) {
+async fn talk(state: AppState, visit: Arc<AppVisit>, socket: WebSocket, wire: Wire) {
     let (mut to_browser, mut from_browser) = socket.split();
     let (mut from_shell, mut to_shell) = tokio::io::split(wire);
     let typed = async {
@@ -126,14 +126,14 @@ async fn talk(state: AppState, door: Arc<Door>, socket: WebSocket, wire: Wire) {
                 Some((1, &[a, b, c, d])) => TerminalFrame::Size(u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
                 _ => continue,
             };
-            if door.access.is_look() {
+            if visit.access.is_read_only() {
                 // Neither typing nor the size of the window reaches the shell.
                 continue;
             }
             if matches!(frame, TerminalFrame::Bytes(_)) {
-                let visitor = (door.access != Access::Own).then_some(door.name.as_str());
-                state.fleet().board().terminal_used(door.instance, visitor);
-                state.presence().note(&door.user, &door.session, atelier_engine::clock::now());
+                let visitor = (visit.access != Access::Own).then_some(visit.name.as_str());
+                state.fleet().board().terminal_used(visit.instance, visitor);
+                state.presence().note(&visit.user, &visit.session, atelier_engine::clock::now());
             }
             frames.clear();
             frame.encode(&mut frames);
@@ -167,7 +167,7 @@ async fn talk(state: AppState, door: Arc<Door>, socket: WebSocket, wire: Wire) {
         let _ = to_browser.close().await;
     };
     tokio::select! {
-        () = door.closed() => {}
+        () = visit.closed() => {}
         () = typed => {}
         () = printed => {}
     }

@@ -140,7 +140,7 @@ impl Guest {
 
 #[async_trait]
 impl Visit for Guest {
-    fn closed_door(&self) -> Option<String> {
+    fn why_closed(&self) -> Option<String> {
         self.judged.as_ref().err().map(ToString::to_string)
     }
 
@@ -172,7 +172,7 @@ impl Visit for Guest {
     async fn must_end(&self) -> String {
         let Ok(found) = &self.judged else {
             tokio::time::sleep(IN_VAIN).await;
-            return self.closed_door().unwrap_or_default();
+            return self.why_closed().unwrap_or_default();
         };
         let (mut cuts, mut revisions) = (self.state.live().cuts(), self.state.live().watch());
         // What changed before anybody listened is judged at once.

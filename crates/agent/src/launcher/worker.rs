@@ -185,6 +185,7 @@ fn end_the_rest() {
     }
 }
 
+/// The code that a shell would show: that of the end, or 128 and the signal.
 pub fn code(status: WaitStatus) -> i32 {
     status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0))
 }

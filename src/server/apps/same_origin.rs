@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Method, header};
 pub type Refusal = &'static str;
 
 /// Judges by method and headers. `origin` is the application's own, as its browser writes it.
-pub fn judge(method: &Method, headers: &HeaderMap, origin: &str) -> Result<(), Refusal> {
+pub fn check(method: &Method, headers: &HeaderMap, origin: &str) -> Result<(), Refusal> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let is_own_origin = || text(header::ORIGIN.as_str()).is_some_and(|sent| sent == origin);
     if headers.contains_key(header::UPGRADE) {
@@ -73,8 +73,8 @@ mod tests {
                         None => is_safe || origin == Some(OWN),
                         Some(_) => false,
                     };
-                    let judged = judge(&Method::from_bytes(method.as_bytes()).unwrap(), &sent, OWN).is_ok();
-                    assert_eq!(judged, allowed, "{method} {site:?} {origin:?}");
+                    let judged = check(&Method::from_bytes(method.as_bytes()).unwrap(), &sent, OWN).is_ok();
+                    assert_eq!(checkd, allowed, "{method} {site:?} {origin:?}");
                 }
             }
         }
@@ -84,7 +84,7 @@ mod tests {
     fn links_from_elsewhere_are_followed_but_not_into_frames() {
         let from = |dest, mode| {
             let sent = headers(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode), ("sec-fetch-dest", dest)]);
-            judge(&Method::GET, &sent, OWN).is_ok()
+            check(&Method::GET, &sent, OWN).is_ok()
         };
         assert!(from("document", "navigate"));
         assert!(!from("iframe", "navigate"));
@@ -102,7 +102,7 @@ mod tests {
         ] {
             let mut sent = headers(&[("upgrade", "websocket"), ("sec-fetch-site", "same-origin")]);
             origin.map(|origin| sent.insert("origin", HeaderValue::from_static(origin)));
-            assert_eq!(judge(&Method::GET, &sent, OWN).is_ok(), allowed, "{origin:?}");
+            assert_eq!(check(&Method::GET, &sent, OWN).is_ok(), allowed, "{origin:?}");
         }
     }
 }

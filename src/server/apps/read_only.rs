@@ -12,7 +12,7 @@ pub type Refusal = &'static str;
 const OVERRIDES: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
 
 /// Judges by method and headers, and takes away what would make an application see another method.
-pub fn judge(method: &Method, headers: &mut HeaderMap) -> Result<(), Refusal> {
+pub fn check(method: &Method, headers: &mut HeaderMap) -> Result<(), Refusal> {
     if headers.contains_key(header::UPGRADE) {
         return Err("This is shared with you to read. Live connections could change something and are not opened.");
     }
@@ -46,12 +46,12 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert("x-http-method-override", HeaderValue::from_static("DELETE"));
-            let judged = judge(&Method::from_bytes(method.as_bytes()).unwrap(), &mut headers);
-            assert_eq!(judged.is_ok(), passes, "{method}");
+            let judged = check(&Method::from_bytes(method.as_bytes()).unwrap(), &mut headers);
+            assert_eq!(checkd.is_ok(), passes, "{method}");
             assert!(!passes || headers.is_empty(), "{method}");
         }
         let mut socket = HeaderMap::new();
         socket.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-        assert!(judge(&Method::GET, &mut socket).is_err_and(|why| why.contains("Live connections")));
+        assert!(check(&Method::GET, &mut socket).is_err_and(|why| why.contains("Live connections")));
     }
 }

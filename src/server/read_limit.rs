@@ -15,33 +15,33 @@ const ALLOWANCE: usize = MAX_HELLO + (8 << 10);
 
 /// Such a connection.
 #[derive(Debug)]
-pub struct Doorstep<S> {
+pub struct ReadLimited<S> {
     connection: S,
     read: usize,
     is_open: Arc<AtomicBool>,
 }
 
-/// Opens it.
+/// Lifts the limit, once somebody has said who they are.
 #[derive(Debug)]
-pub struct Door(Arc<AtomicBool>);
+pub struct ReadLimit(Arc<AtomicBool>);
 
-impl Door {
+impl ReadLimit {
     /// From now on as much is read as there is.
-    pub fn open(&mut self) {
+    pub fn lift(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-impl<S> Doorstep<S> {
-    /// In front of a closed door.
-    pub fn new(connection: S) -> (Self, Door) {
+impl<S> ReadLimited<S> {
+    /// Until the limit is lifted.
+    pub fn new(connection: S) -> (Self, ReadLimit) {
         let is_open = Arc::new(AtomicBool::new(false));
-        let door = Door(Arc::clone(&is_open));
-        (Self { connection, read: 0, is_open }, door)
+        let limit = ReadLimit(Arc::clone(&is_open));
+        (Self { connection, read: 0, is_open }, limit)
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Doorstep<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ReadLimited<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let is_open = self.is_open.load(Ordering::Relaxed);
         if !is_open && self.read >= ALLOWANCE {
@@ -54,7 +54,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Doorstep<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Doorstep<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ReadLimited<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.connection).poll_write(cx, bytes)
     }

@@ -16,13 +16,13 @@ use hyper_util::rt::TokioIo;
 
 /// A connection and what moves it.
 #[derive(Debug)]
-pub struct Line {
+pub struct AppConnection {
     sender: SendRequest<Body>,
     /// Nothing once it has ended.
     mover: Option<Box<Connection<TokioIo<Wire>, Body>>>,
 }
 
-impl Line {
+impl AppConnection {
     /// Greets what answers at the other end.
     pub async fn over(wire: Wire) -> hyper::Result<Self> {
         let (sender, mover) = http1::Builder::new().handshake(TokioIo::new(wire)).await?;
