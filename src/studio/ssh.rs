@@ -9,7 +9,7 @@ use atelier_engine::store::SshKey;
 use super::instance::Subject;
 use crate::api::caller::Caller;
 use crate::error::AppError;
-use crate::server::ssh::{Directions, fingerprint};
+use crate::server::ssh::Directions;
 
 /// The caller's own keys, newest first.
 pub async fn keys(caller: &Caller) -> Result<Vec<SshKey>, AppError> {
@@ -22,7 +22,7 @@ pub async fn add_key(caller: &Caller, name: &str, key: &str) -> Result<SshKey, A
     caller.authorise_for(Action::ProfileWrite, Whose::Own).await?;
     let key = PublicKey::parse(key)?;
     let name = KeyName::parse(name, &key)?;
-    let print = fingerprint(key.body());
+    let print = key.fingerprint();
     let author = caller.author(None)?;
     let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     let id = &caller.actor()?.person.id;

@@ -6,7 +6,6 @@ mod visit;
 use std::sync::Arc;
 
 use atelier_gateway::{HostKey, Limits};
-use sha2::{Digest as _, Sha256};
 
 use self::gate::Gate;
 use super::state::AppState;
@@ -33,21 +32,6 @@ pub fn listen(state: &AppState, listener: std::net::TcpListener) -> Result<(), S
     let gate = Arc::new(Gate::new(state.clone()));
     tokio::spawn(atelier_gateway::serve(listener, key, gate, Limits::default()));
     Ok(())
-}
-
-/// The fingerprint of a key, as OpenSSH shows it.
-pub fn fingerprint(body: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::from("SHA256:");
-    for piece in Sha256::digest(body).chunks(3) {
-        let padded = [piece[0], piece.get(1).copied().unwrap_or(0), piece.get(2).copied().unwrap_or(0)];
-        let value = (u32::from(padded[0]) << 16) | (u32::from(padded[1]) << 8) | u32::from(padded[2]);
-        for place in 0..=piece.len() {
-            let digit = (value >> (18 - 6 * place)) & 63;
-            text.push(DIGITS.get(digit as usize).map_or('A', |digit| char::from(*digit)));
-        }
-    }
-    text
 }
 
 /// How people connect to an instance, as pages and the API say it.
@@ -97,13 +81,6 @@ impl Directions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fingerprints_are_those_of_openssh() {
-        // `ssh-keygen -lf` of a key whose body are these bytes says the same.
-        assert_eq!(fingerprint(b""), "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
-        assert_eq!(fingerprint(b"abc"), "SHA256:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0");
-    }
 
     #[test]
     fn directions_can_be_copied() {
