@@ -9,6 +9,7 @@ mod engine;
 mod environments;
 mod files;
 mod first_load;
+mod http;
 mod instances;
 mod jobs;
 mod load;
@@ -29,7 +30,6 @@ use std::{
     time::Duration,
 };
 
-use atelier_testing::http;
 use clap::{Args, Subcommand};
 use files::Part;
 use load::{milliseconds, pause, percentile};

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use atelier_testing::http;
+use crate::bench::http;
 
 use super::super::{
     load::{self, now},
