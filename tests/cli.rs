@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use atelier_testing::http::{Answer, ask};
 use atelier_testing::{free_port, wait_until};
 
 const PASSWORD: &str = "kettle-orbit-violin";
@@ -349,15 +350,8 @@ fn the_locked_out_admin_gets_in_again_while_the_server_runs_on_postgres() {
 }
 
 /// Asks the API who the token is of.
-fn who_am_i(port: u16, token: &str) -> String {
-    let mut socket = TcpStream::connect(("127.0.0.1", port)).expect("connects");
-    let request = format!(
-        "GET /api/v1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
-    );
-    socket.write_all(request.as_bytes()).expect("asks");
-    let mut text = String::new();
-    socket.read_to_string(&mut text).expect("an answer");
-    text
+fn who_am_i(port: u16, token: &str) -> Answer {
+    ask("GET", "/api/v1", port, &[("authorization", &format!("Bearer {token}"))], "").expect("an answer")
 }
 
 #[test]
@@ -374,7 +368,7 @@ fn a_token_from_the_console_opens_the_api_until_it_is_revoked() {
     let secret = String::from_utf8_lossy(&made.stdout).trim().to_owned();
     assert_eq!((secret.len(), &secret[..4]), (47, "atl_"));
     let answer = who_am_i(server.port, &secret);
-    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("ines@example.org"), "{answer}");
+    assert!(answer.status == 200 && answer.text().contains("ines@example.org"), "{answer:?}");
 
     let listed = token(&["list", "--user", "ines@example.org"]);
     let line = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -383,7 +377,7 @@ fn a_token_from_the_console_opens_the_api_until_it_is_revoked() {
     let revoked = token(&["revoke", "--user", "ines@example.org", &id]);
     assert!(revoked.status.success(), "{}", stderr(&revoked));
     wait_until("the token to be refused", Duration::from_secs(10), || {
-        Some(who_am_i(server.port, &secret)).filter(|answer| answer.starts_with("HTTP/1.1 401"))
+        Some(who_am_i(server.port, &secret)).filter(|answer| answer.status == 401)
     });
 
     for (arguments, part) in [

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use atelier_testing::http::{Connection, form, request};
+use atelier_testing::http::{ask, form};
 use atelier_testing::index::Index;
 use atelier_testing::{free_port, wait_until};
 use serde_json::{Value, json};
@@ -75,9 +75,8 @@ impl Studio {
             .spawn()
             .expect("starts");
         self.child = Some(child);
-        let ask = request("GET", "/readyz", self.port, &[], "");
         wait_until("the server is ready", PATIENCE, || {
-            let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).ok()?;
+            let answer = ask("GET", "/readyz", self.port, &[], "").ok()?;
             (answer.status == 200).then_some(())
         });
     }
@@ -94,8 +93,7 @@ impl Studio {
         let token = format!("Bearer {}", self.token);
         let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let ask = request(method, &format!("/api/v1{path}"), self.port, &headers, &body);
-        let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).expect("answers");
+        let answer = ask(method, &format!("/api/v1{path}"), self.port, &headers, &body).expect("answers");
         (answer.status, serde_json::from_str(&answer.text()).unwrap_or(Value::Null))
     }
 
@@ -120,8 +118,7 @@ impl Studio {
     fn log(&self, job: &str) -> String {
         let token = format!("Bearer {}", self.token);
         let path = format!("/api/v1/jobs/{job}/log");
-        let ask = request("GET", &path, self.port, &[("authorization", token.as_str())], "");
-        let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).expect("answers");
+        let answer = ask("GET", &path, self.port, &[("authorization", token.as_str())], "").expect("answers");
         assert_eq!(answer.status, 200);
         answer.text()
     }
@@ -344,8 +341,7 @@ impl Studio {
             ("sec-fetch-site", "same-origin"),
             ("cookie", cookie),
         ];
-        let ask = request("POST", &format!("/fn/{function}"), self.port, &headers, &form(fields));
-        let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).expect("answers");
+        let answer = ask("POST", &format!("/fn/{function}"), self.port, &headers, &form(fields)).expect("answers");
         assert_eq!(answer.status, 200, "{function}: {}", answer.text());
         let cookies = answer.cookies();
         let cookies = if cookies.is_empty() { cookie.to_owned() } else { cookies };

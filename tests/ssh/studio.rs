@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use atelier_testing::http::{Connection, form, request};
+use atelier_testing::http::{ask, form};
 use atelier_testing::{free_port, wait_until};
 use serde_json::{Value, json};
 
@@ -46,9 +46,8 @@ impl Studio {
             .spawn()
             .expect("starts");
         let mut studio = Self { data, child: Some(child), port, ssh_port, token: String::new() };
-        let ask = request("GET", "/readyz", port, &[], "");
         wait_until("the server is ready", PATIENCE, || {
-            let answer = Connection::open(port).and_then(|mut connection| connection.send(&ask)).ok()?;
+            let answer = ask("GET", "/readyz", port, &[], "").ok()?;
             (answer.status == 200).then_some(())
         });
         studio.token = studio.token_of("ines@example.org");
@@ -72,8 +71,7 @@ impl Studio {
             ("sec-fetch-site", "same-origin"),
             ("cookie", cookie),
         ];
-        let ask = request("POST", &format!("/fn/{function}"), self.port, &headers, &form(fields));
-        let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).expect("answers");
+        let answer = ask("POST", &format!("/fn/{function}"), self.port, &headers, &form(fields)).expect("answers");
         assert_eq!(answer.status, 200, "{function}: {}", answer.text());
         let cookies = answer.cookies();
         let cookies = if cookies.is_empty() { cookie.to_owned() } else { cookies };
@@ -123,8 +121,7 @@ impl Studio {
         let token = format!("Bearer {token}");
         let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let ask = request(method, &format!("/api/v1{path}"), self.port, &headers, &body);
-        let answer = Connection::open(self.port).and_then(|mut connection| connection.send(&ask)).expect("answers");
+        let answer = ask(method, &format!("/api/v1{path}"), self.port, &headers, &body).expect("answers");
         (answer.status, serde_json::from_str(&answer.text()).unwrap_or(Value::Null))
     }
 

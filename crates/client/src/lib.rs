@@ -2,7 +2,7 @@
 //!
 //! It speaks to the REST API at `ATELIER_URL` with the token in `ATELIER_TOKEN`, or in the file that `ATELIER_TOKEN_FILE` names.
 //! Instances and jobs have the last two set, so that it works there without a password. It is small on purpose, since it is part
-//! of the program that runs on every node: no runtime, one connection for each question.
+//! of the program that runs on every node: what it needs the agent has anyway, and there is one connection for each question.
 
 mod address;
 mod commands;

@@ -4,6 +4,7 @@
 //! open and idle most of the time, so one that has nothing to say must hold no buffer.
 
 mod handover;
+pub mod http;
 mod join;
 mod wire;
 

@@ -49,31 +49,41 @@ async fn write(caller: &Caller, query: &str) -> Result<(String, String), AppErro
         .map_err(|problems| AppError::Invalid { problems })?;
     let spending = read(caller, &selection, MOST_ROWS).await?;
     let name = format!("cost-{}-{}-by-{}.csv", selection.from, selection.to, selection.by.key());
-    Ok((name, file(&selection, &spending, &caller.studio.settings().currency)))
+    let text = caller.checked(file(&selection, &spending, &caller.studio.settings().currency))?;
+    Ok((name, text))
 }
 
-fn file(selection: &Selection, spending: &Spending, currency: &str) -> String {
-    let mut out = String::new();
+fn file(selection: &Selection, spending: &Spending, currency: &str) -> csv::Result<String> {
+    let mut out = writer();
     let mut line = |cells: &[&str], charge: Option<Charge>| {
         let numbers = charge.map_or_else(
             || ["node_hours".to_owned(), "cost".to_owned(), "currency".to_owned()],
             |charge| [decimal(charge.millis, 3_600_000), decimal(charge.cost, 1_000_000_000), currency.to_owned()],
         );
-        let all: Vec<String> = cells.iter().map(|text| cell(text)).chain(numbers).collect();
-        out.push_str(&all.join(","));
-        out.push_str("\r\n");
+        out.write_record(cells.iter().map(|text| harmless(text)).chain(numbers))
     };
     if selection.by == By::Day {
-        line(&["day"], None);
-        spending.days.iter().for_each(|day| line(&[&day.date.to_string()], Some(day.charge)));
+        line(&["day"], None)?;
+        spending.days.iter().try_for_each(|day| line(&[&day.date.to_string()], Some(day.charge)))?;
     } else {
-        line(&[selection.by.key(), "id", "kind"], None);
-        spending.rows.iter().for_each(|row| line(&[&row.name, &row.key, row.kind.key()], Some(row.charge)));
+        line(&[selection.by.key(), "id", "kind"], None)?;
+        spending.rows.iter().try_for_each(|row| line(&[&row.name, &row.key, row.kind.key()], Some(row.charge)))?;
         if let Some(rest) = spending.rest {
-            line(&[&format!("{} more", rest.count), "", "rest"], Some(rest.charge));
+            line(&[&format!("{} more", rest.count), "", "rest"], Some(rest.charge))?;
         }
     }
-    out
+    text(out)
+}
+
+/// Quotes what would end a cell. A semicolon would, too, in spreadsheets of many countries, which is why it is called a comment here:
+/// that is how to have a letter quoted that is not the separator.
+fn writer() -> csv::Writer<Vec<u8>> {
+    csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).comment(Some(b';')).from_writer(Vec::new())
+}
+
+fn text(out: csv::Writer<Vec<u8>>) -> csv::Result<String> {
+    let bytes = out.into_inner().map_err(|error| error.into_error())?;
+    String::from_utf8(bytes).map_err(|error| std::io::Error::other(error).into())
 }
 
 /// A number with six decimals at most, exactly as machines read it.
@@ -82,11 +92,10 @@ fn decimal(parts: u64, unit: u64) -> String {
     format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
 }
 
-/// Text as one cell. What a spreadsheet would take for a formula begins with an apostrophe; what would end the cell is quoted.
-fn cell(text: &str) -> String {
+/// Text for a cell. What a spreadsheet would take for a formula begins with an apostrophe.
+fn harmless(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains(['"', ',', '\n', '\r', ';']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -94,6 +103,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// As it stands in the file, between two others.
+    fn cell(content: &str) -> String {
+        let mut out = writer();
+        out.write_record(["a", &harmless(content), "b"]).expect("writes");
+        let line = text(out).expect("text");
+        line.strip_prefix("a,").and_then(|rest| rest.strip_suffix(",b\r\n")).expect("a cell").to_owned()
+    }
 
     #[test]
     fn cells_are_quoted_and_never_formulas() {
@@ -108,6 +125,7 @@ mod tests {
             ("+49", "'+49"),
             ("\tx", "'\tx"),
             ("", ""),
+            ("a;=1+1", "\"a;=1+1\""),
         ] {
             assert_eq!(cell(text), written, "{text:?}");
         }

@@ -1,66 +1,62 @@
-//! Just enough HTTP to ask an application how it does.
+//! Asking an application how it does.
 
+use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use atelier_pipe::http::{Answer, ask, question};
 use tokio::net::UnixStream;
 
 /// The longest answer that is read.
-const LONGEST: u64 = 4 << 20;
+const LONGEST: usize = 4 << 20;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Asks for a page. In the older version of the protocol, in which a body ends with its connection.
-pub async fn get(mut stream: UnixStream, path: &str) -> io::Result<(u16, Vec<u8>)> {
-    let ask = async {
-        let request = format!("GET {path} HTTP/1.0\r\nhost: localhost\r\nuser-agent: atelier\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = Vec::new();
-        (&mut stream).take(LONGEST).read_to_end(&mut answer).await?;
-        Ok::<_, io::Error>(answer)
-    };
-    let answer = tokio::time::timeout(PATIENCE, ask).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-    parse(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+/// Asks for a page.
+pub async fn get(stream: UnixStream, path: &str) -> io::Result<(u16, Vec<u8>)> {
+    in_time(async {
+        let answer = begin(stream, path).await?;
+        Ok((answer.status, answer.whole(LONGEST).await?))
+    })
+    .await
 }
 
 /// Only whether it answers, and how: the rest is not waited for.
-pub async fn status(mut stream: UnixStream, path: &str) -> io::Result<u16> {
-    let ask = async {
-        let request = format!("GET {path} HTTP/1.0\r\nhost: localhost\r\nuser-agent: atelier\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut head = Vec::new();
-        while !head.contains(&b'\n') {
-            if stream.read_buf(&mut head).await? == 0 {
-                break;
-            }
-        }
-        Ok::<_, io::Error>(head)
-    };
-    let head = tokio::time::timeout(PATIENCE, ask).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-    code(&head).ok_or_else(|| io::ErrorKind::InvalidData.into())
+pub async fn status(stream: UnixStream, path: &str) -> io::Result<u16> {
+    in_time(async { Ok(begin(stream, path).await?.status) }).await
 }
 
-fn parse(answer: &[u8]) -> Option<(u16, Vec<u8>)> {
-    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
-    Some((code(answer)?, answer[end + 4..].to_vec()))
+async fn begin(stream: UnixStream, path: &str) -> io::Result<Answer> {
+    ask(stream.into(), question("GET", path, "localhost", &[("user-agent", "atelier")], "")?).await
 }
 
-fn code(head: &[u8]) -> Option<u16> {
-    let line = head.split(|byte| *byte == b'\n').next()?;
-    let line = std::str::from_utf8(line).ok().filter(|line| line.starts_with("HTTP/1."))?;
-    line.split_whitespace().nth(1)?.parse().ok()
+async fn in_time<T>(what: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    tokio::time::timeout(PATIENCE, what).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
-    #[test]
-    fn answers_are_read() {
-        assert_eq!(parse(b"HTTP/1.1 200 OK\r\nx: y\r\n\r\n[1]"), Some((200, b"[1]".to_vec())));
-        assert_eq!(code(b"HTTP/1.0 404 Not Found\r\n"), Some(404));
-        assert_eq!(code(b"SSH-2.0\r\n"), None);
-        assert_eq!(parse(b"HTTP/1.1 200 OK\r\n"), None);
+    /// An application that says that and hangs up.
+    fn app(said: &'static [u8]) -> UnixStream {
+        let (near, mut far) = UnixStream::pair().expect("a pair");
+        tokio::spawn(async move {
+            let mut heard = [0; 1_024];
+            far.read(&mut heard).await.expect("asked");
+            far.write_all(said).await.expect("said");
+        });
+        near
+    }
+
+    #[tokio::test]
+    async fn answers_are_read() {
+        let answer = get(app(b"HTTP/1.1 200 OK\r\nx: y\r\n\r\n[1]"), "/").await;
+        assert_eq!(answer.ok(), Some((200, b"[1]".to_vec())));
+        assert_eq!(status(app(b"HTTP/1.0 404 Not Found\r\n\r\n"), "/").await.ok(), Some(404));
+        assert!(status(app(b"SSH-2.0\r\n"), "/").await.is_err());
+        assert!(get(app(b"HTTP/1.1 200 OK\r\n"), "/").await.is_err());
     }
 }

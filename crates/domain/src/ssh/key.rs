@@ -1,9 +1,12 @@
-//! Public keys as people paste them: one line of OpenSSH's.
+//! Public keys as people paste them: one line of OpenSSH's. What such a line holds is read by `ssh-key`, as the gateway does it;
+//! which keys are taken, and what is said of the others, is decided here.
 
+use ssh_key::public::KeyData;
+use ssh_key::{EcdsaCurve, HashAlg};
+
+use super::{MAX_KEY_TEXT, MAX_NAME};
 use crate::text::{Problem, shortened};
 
-/// The longest text: an RSA key of 16,384 bits has some 2,800 characters.
-pub const MAX_KEY_TEXT: usize = 8 << 10;
 /// The fewest bits of an RSA key.
 const MIN_RSA_BITS: usize = 3072;
 /// The most, since checking a signature takes longer with each.
@@ -34,9 +37,7 @@ impl std::fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
     kind: Kind,
-    name: &'static str,
-    body: Vec<u8>,
-    text: String,
+    key: ssh_key::PublicKey,
     comment: String,
 }
 
@@ -69,11 +70,12 @@ impl PublicKey {
         }
         let mut words = text.split_whitespace();
         let (named, coded) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let name = known(named)?;
+        check_name(named)?;
         let comment = words.collect::<Vec<_>>().join(" ");
-        let damaged = || "This key is damaged: a part of it is missing or was changed. Copy the whole line.".to_owned();
-        let body = decode(coded).filter(|body| !body.is_empty()).ok_or_else(damaged)?;
-        let kind = Self::kind(name, &body).ok_or_else(damaged)?;
+        let key = ssh_key::PublicKey::from_openssh(&format!("{named} {coded}")).ok();
+        let (kind, key) = key
+            .and_then(|key| Some((kind(key.key_data())?, key)))
+            .ok_or("This key is damaged: a part of it is missing or was changed. Copy the whole line.")?;
         if let Kind::Rsa(bits @ ..MIN_RSA_BITS) = kind {
             return Err(format!(
                 "This RSA key has {bits} bits, and fewer than {MIN_RSA_BITS} are not safe. Make a new one with ssh-keygen -t ed25519."
@@ -84,36 +86,7 @@ impl PublicKey {
         {
             return Err(format!("This RSA key has {bits} bits, and at most {MAX_RSA_BITS} are taken."));
         }
-        Ok(Self { kind, name, body, text: coded.to_owned(), comment })
-    }
-
-    /// What the body says, if it is whole and is what it is called.
-    fn kind(name: &str, body: &[u8]) -> Option<Kind> {
-        let mut rest = body;
-        if take(&mut rest)? != name.as_bytes() {
-            return None;
-        }
-        let kind = match name {
-            "ssh-ed25519" => (take(&mut rest)?.len() == 32).then_some(Kind::Ed25519)?,
-            "ssh-rsa" => {
-                let (_exponent, modulus) = (take(&mut rest)?, take(&mut rest)?);
-                let first = modulus.iter().position(|byte| *byte != 0)?;
-                let zeros = modulus[first].leading_zeros() as usize;
-                Kind::Rsa((modulus.len() - first) * 8 - zeros)
-            }
-            _ => {
-                let curve = take(&mut rest)?;
-                let (bits, length) = match curve {
-                    b"nistp256" => (256, 65),
-                    b"nistp384" => (384, 97),
-                    b"nistp521" => (521, 133),
-                    _ => return None,
-                };
-                let is_whole = name.as_bytes().ends_with(curve) && take(&mut rest)?.len() == length;
-                is_whole.then_some(Kind::Ecdsa(bits))?
-            }
-        };
-        rest.is_empty().then_some(kind)
+        Ok(Self { kind, key, comment })
     }
 
     /// Its kind.
@@ -121,14 +94,14 @@ impl PublicKey {
         self.kind
     }
 
-    /// The bytes that its fingerprint is made of.
-    pub fn body(&self) -> &[u8] {
-        &self.body
+    /// Its fingerprint, as OpenSSH shows it and the gateway asks for it.
+    pub fn fingerprint(&self) -> String {
+        self.key.fingerprint(HashAlg::Sha256).to_string()
     }
 
     /// As OpenSSH writes it, without what it says about itself.
     pub fn line(&self) -> String {
-        format!("{} {}", self.name, self.text)
+        self.key.to_string()
     }
 
     /// What it says about itself.
@@ -137,12 +110,61 @@ impl PublicKey {
     }
 }
 
-/// A kind of key that is taken, or why it is not.
-fn known(named: &str) -> Result<&'static str, String> {
+/// What a key is called by its owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyName(String);
+
+impl KeyName {
+    /// Parses the field `name`: trimmed, at most [`MAX_NAME`] characters that can be shown. Left empty, it is what the key says
+    /// about itself.
+    pub fn parse(text: &str, key: &PublicKey) -> Result<Self, Problem> {
+        let typed = text.trim();
+        let text = if typed.is_empty() { key.comment() } else { typed };
+        let count = text.chars().count();
+        if count == 0 {
+            return Err(Problem::new("name", "Give the key a name: the machine that it is on, for example."));
+        }
+        if typed.is_empty() {
+            let shown = text.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+            return Ok(Self(shown));
+        }
+        if count > MAX_NAME || text.chars().any(char::is_control) {
+            let message = format!("A name has at most {MAX_NAME} characters that can be shown; this has {count}.");
+            return Err(Problem::new("name", message));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a key is, if it is one of those that are taken.
+fn kind(key: &KeyData) -> Option<Kind> {
+    match key {
+        KeyData::Ed25519(_) => Some(Kind::Ed25519),
+        KeyData::Ecdsa(key) => Some(Kind::Ecdsa(match key.curve() {
+            EcdsaCurve::NistP256 => 256,
+            EcdsaCurve::NistP384 => 384,
+            EcdsaCurve::NistP521 => 521,
+        })),
+        KeyData::Rsa(key) => {
+            // To the bit: `key_size` counts whole bytes.
+            let modulus = key.n().as_positive_bytes()?;
+            Some(Kind::Rsa(modulus.len() * 8 - modulus.first()?.leading_zeros() as usize))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a kind of key is taken, or why it is not.
+fn check_name(named: &str) -> Result<(), String> {
     const TAKEN: [&str; 5] =
         ["ssh-ed25519", "ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"];
-    if let Some(name) = TAKEN.into_iter().find(|name| *name == named) {
-        return Ok(name);
+    if TAKEN.contains(&named) {
+        return Ok(());
     }
     let new = "Make one with ssh-keygen -t ed25519.";
     Err(match named {
@@ -157,41 +179,6 @@ fn known(named: &str) -> Result<&'static str, String> {
             shortened(named)
         ),
     })
-}
-
-/// A text with its length before it.
-fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, after) = rest.split_first_chunk::<4>()?;
-    let (text, after) = after.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-    *rest = after;
-    Some(text)
-}
-
-/// Base64 as keys have it: padded, and without anything left over.
-fn decode(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=');
-    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
-    let (mut held, mut bits) = (0_u32, 0_u32);
-    for digit in digits.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        held = (held << 6) | u32::from(value);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push(u8::try_from((held >> bits) & 0xff).ok()?);
-        }
-    }
-    (held & ((1 << bits) - 1) == 0).then_some(bytes)
 }
 
 #[cfg(test)]
@@ -228,6 +215,8 @@ mod tests {
         let key = PublicKey::parse(&format!("  {ED25519}\n")).expect("a key");
         assert_eq!((key.kind_of(), key.comment()), (Kind::Ed25519, "mara@laptop"));
         assert_eq!(key.line(), ED25519.rsplit_once(' ').expect("words").0);
+        // As `ssh-keygen -lf` says it.
+        assert_eq!(key.fingerprint(), "SHA256:HWM7MXHEhprkSDqJvr/AMpJgfg+t4M0QdfFEWzTaxqY");
         let rsa = PublicKey::parse(&line("ssh-rsa", &[&[1, 0, 1], &[&[0, 0x80][..], &[7; 383]].concat()]));
         assert_eq!(rsa.expect("a key").kind_of().to_string(), "rsa 3072");
         let ecdsa = PublicKey::parse(&line("ecdsa-sha2-nistp384", &[b"nistp384", &[4; 97]])).expect("a key");
@@ -273,7 +262,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read(bytes in proptest::collection::vec(any::<u8>(), 32..33)) {
             let key = PublicKey::parse(&line("ssh-ed25519", &[&bytes])).expect("a key");
-            prop_assert!(key.body().ends_with(&bytes));
+            prop_assert!(key.key.to_bytes().expect("bytes").ends_with(&bytes));
         }
     }
 }

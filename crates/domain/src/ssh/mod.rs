@@ -1,49 +1,22 @@
 //! The way in by SSH: which keys are taken, whom a user name means, and what people are told who are not let in.
 
+#[cfg(feature = "keys")]
 mod key;
 
-pub use key::{Kind, MAX_KEY_TEXT, PublicKey};
+#[cfg(feature = "keys")]
+pub use key::{KeyName, Kind, PublicKey};
 
 use crate::compute::instance::InstanceState;
-use crate::text::{Problem, counted};
+use crate::text::counted;
 
+/// The longest text of a key: an RSA key of 16,384 bits has some 2,800 characters.
+pub const MAX_KEY_TEXT: usize = 8 << 10;
 /// How many keys one person may have.
 pub const MAX_KEYS: u64 = 20;
 /// The longest name of a key.
 pub const MAX_NAME: usize = 64;
 /// The port that people know.
 pub const PORT: u16 = 2222;
-
-/// What a key is called by its owner.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyName(String);
-
-impl KeyName {
-    /// Parses the field `name`: trimmed, at most [`MAX_NAME`] characters that can be shown. Left empty, it is what the key says
-    /// about itself.
-    pub fn parse(text: &str, key: &PublicKey) -> Result<Self, Problem> {
-        let typed = text.trim();
-        let text = if typed.is_empty() { key.comment() } else { typed };
-        let count = text.chars().count();
-        if count == 0 {
-            return Err(Problem::new("name", "Give the key a name: the machine that it is on, for example."));
-        }
-        if typed.is_empty() {
-            let shown = text.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
-            return Ok(Self(shown));
-        }
-        if count > MAX_NAME || text.chars().any(char::is_control) {
-            let message = format!("A name has at most {MAX_NAME} characters that can be shown; this has {count}.");
-            return Err(Problem::new("name", message));
-        }
-        Ok(Self(text.to_owned()))
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 /// Why a key was not added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -104,8 +104,8 @@ pub fn of(file: File, path: &FilePath, size: u64, slug: &str) -> std::io::Result
         return Ok(Preview::None { why: why.into() });
     };
     Ok(match ending.as_str() {
-        "csv" => table(text, ',', is_cut),
-        "tsv" => table(text, '\t', is_cut),
+        "csv" => table(text, b',', is_cut),
+        "tsv" => table(text, b'\t', is_cut),
         "md" | "markdown" => Preview::Markdown { markup: markdown(text, path, slug), is_cut },
         _ => {
             let language = Language::of(path.name(), text);
@@ -182,55 +182,30 @@ pub fn coloured(text: &str, language: &Language) -> String {
 }
 
 /// The first rows and columns of a table. Quotation marks keep separators and line ends in a cell.
-fn table(text: &str, separator: char, is_cut: bool) -> Preview {
+fn table(text: &str, separator: u8, is_cut: bool) -> Preview {
     let (_, most_rows, most_columns) = MOST_TABLE;
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let (mut row, mut cell) = (Vec::new(), String::new());
     let mut is_cut = is_cut;
-    let mut is_quoted = false;
-    let mut letters = text.chars().peekable();
-    let end_cell = |row: &mut Vec<String>, cell: &mut String, is_cut: &mut bool| {
-        if row.len() < most_columns {
-            row.push(std::mem::take(cell));
-        } else {
-            *is_cut = true;
-            cell.clear();
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(separator).has_headers(false).flexible(true).from_reader(text.as_bytes());
+    // The text is in memory and is text, so that there is no other end than the last line.
+    for record in reader.records().map_while(Result::ok) {
+        if rows.len() > most_rows {
+            is_cut = true;
+            break;
         }
-    };
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if is_quoted && letters.peek() == Some(&'"') => {
-                letters.next();
-                push(&mut cell, '"');
-            }
-            '"' if is_quoted => is_quoted = false,
-            '"' if cell.is_empty() => is_quoted = true,
-            letter if letter == separator && !is_quoted => end_cell(&mut row, &mut cell, &mut is_cut),
-            '\r' if !is_quoted => {}
-            '\n' if !is_quoted => {
-                end_cell(&mut row, &mut cell, &mut is_cut);
-                rows.push(std::mem::take(&mut row));
-                if rows.len() > most_rows {
-                    is_cut |= letters.peek().is_some();
-                    break;
-                }
-            }
-            letter => push(&mut cell, letter),
-        }
-    }
-    if !cell.is_empty() || !row.is_empty() {
-        end_cell(&mut row, &mut cell, &mut is_cut);
-        rows.push(row);
+        is_cut |= record.len() > most_columns;
+        rows.push(record.iter().take(most_columns).map(shown).collect());
     }
     let head = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
     Preview::Table { head, rows, is_cut }
 }
 
-fn push(cell: &mut String, letter: char) {
-    if cell.len() < MOST_CELL {
-        cell.push(letter);
-    } else if !cell.ends_with('…') {
-        cell.push('…');
+/// As much of a cell as is shown.
+fn shown(cell: &str) -> String {
+    match cell.char_indices().find(|(at, _)| *at >= MOST_CELL) {
+        Some((end, _)) => format!("{}…", &cell[..end]),
+        None => cell.to_owned(),
     }
 }
 
@@ -357,15 +332,15 @@ mod tests {
 
     #[test]
     fn tables_are_read_with_their_quotation_marks_and_bounded() {
-        let Preview::Table { head, rows, is_cut } = table("a,b\r\n\"x,\"\"y\"\"\n\",<b>\n3", ',', false) else {
+        let Preview::Table { head, rows, is_cut } = table("a,b\r\n\"x,\"\"y\"\"\n\",<b>\n3", b',', false) else {
             panic!("a table")
         };
         assert_eq!((head, is_cut), (vec!["a".to_owned(), "b".to_owned()], false));
         assert_eq!(rows, [vec!["x,\"y\"\n".to_owned(), "<b>".to_owned()], vec!["3".to_owned()]]);
         let wide = format!("{}\n", "x,".repeat(500)).repeat(1_000);
-        let Preview::Table { head, rows, is_cut } = table(&wide, ',', false) else { panic!("a table") };
+        let Preview::Table { head, rows, is_cut } = table(&wide, b',', false) else { panic!("a table") };
         assert!(head.len() <= MOST_TABLE.2 && rows.len() <= MOST_TABLE.1 && is_cut, "{} {}", head.len(), rows.len());
-        let Preview::Table { head, .. } = table(&"y".repeat(100_000), ',', false) else { panic!("a table") };
+        let Preview::Table { head, .. } = table(&"y".repeat(100_000), b',', false) else { panic!("a table") };
         assert!(head[0].len() < 300);
     }
 

@@ -6,7 +6,6 @@ use atelier_domain::ssh::{KeyName, KeyRefusal, PublicKey};
 use atelier_domain::text::is_id;
 use atelier_domain::{SshKeyId, Timestamp};
 use atelier_engine::store::SshKey;
-use sha2::{Digest as _, Sha256};
 
 use crate::caller::Caller;
 use crate::instances::commands::Subject;
@@ -22,7 +21,7 @@ pub async fn add_key(caller: &Caller, name: &str, key: &str) -> Result<SshKey, A
     caller.authorise_for(Action::ProfileWrite, Whose::Own).await?;
     let key = PublicKey::parse(key)?;
     let name = KeyName::parse(name, &key)?;
-    let print = fingerprint(key.body());
+    let print = key.fingerprint();
     let author = caller.author(None)?;
     let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     let id = &caller.actor()?.person.id;
@@ -115,21 +114,6 @@ pub async fn switch(caller: &Caller, subject: &Subject, is_on: bool) -> Result<b
     Ok(has_changed)
 }
 
-/// The fingerprint of a key, as OpenSSH shows it.
-pub fn fingerprint(body: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::from("SHA256:");
-    for piece in Sha256::digest(body).chunks(3) {
-        let padded = [piece[0], piece.get(1).copied().unwrap_or(0), piece.get(2).copied().unwrap_or(0)];
-        let value = (u32::from(padded[0]) << 16) | (u32::from(padded[1]) << 8) | u32::from(padded[2]);
-        for place in 0..=piece.len() {
-            let digit = (value >> (18 - 6 * place)) & 63;
-            text.push(DIGITS.get(digit as usize).map_or('A', |digit| char::from(*digit)));
-        }
-    }
-    text
-}
-
 /// How people connect to an instance, as pages and the API say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directions {
@@ -165,13 +149,6 @@ impl Directions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fingerprints_are_those_of_openssh() {
-        // `ssh-keygen -lf` of a key whose body are these bytes says the same.
-        assert_eq!(fingerprint(b""), "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
-        assert_eq!(fingerprint(b"abc"), "SHA256:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0");
-    }
 
     #[test]
     fn directions_can_be_copied() {

@@ -6,7 +6,7 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use atelier_testing::http::{self, Connection};
+use crate::bench::http::{self, Connection};
 use serde_json::{Value, json};
 
 use super::{

@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::bench::http::{Answer, Connection};
 use crate::failure::{Failure, Result};
-use atelier_testing::http::{Answer, Connection};
 
 /// No load sends more than this, whatever the time.
 const MOST_REQUESTS: usize = 2_000_000;

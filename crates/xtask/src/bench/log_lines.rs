@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use atelier_testing::http;
+use crate::bench::http;
 
 use crate::failure::{Failure, Result};
 

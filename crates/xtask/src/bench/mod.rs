@@ -11,6 +11,7 @@ mod engine;
 mod environments;
 mod files;
 mod first_load;
+mod http;
 mod instances;
 mod jobs;
 mod load;
@@ -32,7 +33,6 @@ use std::{
     time::Duration,
 };
 
-use atelier_testing::http;
 use clap::{Args, Subcommand};
 use files::Part;
 use load::{milliseconds, pause, percentile};

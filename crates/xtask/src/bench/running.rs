@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use atelier_testing::http::{self, Answer, Connection};
+use crate::bench::http::{self, Answer, Connection};
 use atelier_testing::poll_until;
 
 use super::load::{now, pause};

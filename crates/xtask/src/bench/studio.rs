@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
+use crate::bench::http::{self, Answer, Connection};
 use atelier_testing::free_port;
-use atelier_testing::http::{self, Answer, Connection};
 use serde_json::Value;
 
 use super::running::Running;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use atelier_testing::http::{Answer, Connection};
+use crate::bench::http::{Answer, Connection};
 
 use crate::failure::{Failure, Result};
 

@@ -2,7 +2,9 @@
 
 use std::{env, fs, os::unix::fs::MetadataExt, path::Path, process::Command, time::Duration};
 
-use atelier_testing::{free_port, http::Connection};
+use atelier_testing::free_port;
+
+use crate::bench::http::Connection;
 
 use super::super::{
     load::{milliseconds, now, pause, percentile},

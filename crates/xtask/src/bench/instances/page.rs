@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use atelier_testing::http::{self, Connection};
+use crate::bench::http::{self, Connection};
 use serde_json::json;
 
 use super::super::{

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use atelier_testing::http;
+use crate::bench::http;
 
 use super::super::{
     load::{self, now},
