@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::compute::app::{SETUP_LOG, setup_of};
 use atelier_domain::compute::{InstanceId, NodeId};
 use atelier_protocol::Target;
 use atelier_studio::caller::{Actor, Caller};
@@ -37,8 +38,6 @@ const PIECE: usize = 64 << 10;
 const MOST_BEHIND: u64 = 512 << 10;
 /// How often a file is looked at that nobody tells about.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// What logs of set-ups are called; the agent knows only the present one.
-const SETUP: &str = "setup";
 
 /// How much is known already.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -177,7 +176,8 @@ impl Stream {
     /// Asks the agent for what comes; where it cannot say, the file is looked at from time to time.
     async fn news(&self, state: &AppState) -> News {
         let Some(node) = self.node(state).await else { return News(None) };
-        let name = if self.log.starts_with(SETUP) { SETUP.to_owned() } else { self.log.clone() };
+        // Of set-ups the agent knows only the present one.
+        let name = if setup_of(&self.log).is_some() { SETUP_LOG.to_owned() } else { self.log.clone() };
         let target = Target::Log { instance: self.instance, name, offset: self.offset };
         News(state.fleet().open(node, target).await.ok())
     }

@@ -110,6 +110,18 @@ pub async fn create(caller: &Caller, id: CommandId, request: &InstanceRequest) -
     }
 }
 
+/// Refusals that the size is to blame for, beside its field.
+pub fn beside_size(error: AppError) -> AppError {
+    match error {
+        AppError::Refused { code, message }
+            if matches!(code.as_str(), "unknown-size" | "quota-none" | "quota-too-small" | "capacity-too-small") =>
+        {
+            Problem::new("size", message).into()
+        }
+        other => other,
+    }
+}
+
 /// The name of an instance to be made.
 pub fn name_of(typed: &str) -> Result<ComputeName, Problem> {
     let name = ComputeName::parse(typed)?;

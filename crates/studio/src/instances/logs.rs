@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::InstanceId;
+use atelier_domain::compute::app::{setup_log, setup_of};
 use atelier_domain::error::AppError;
 use atelier_engine::fleet::Folders;
 
@@ -17,8 +18,6 @@ use crate::jobs::log::{Place, Printed, Window, window_of};
 
 /// How many set-ups are listed.
 const SETUPS: usize = 10;
-/// What the names of set-up logs begin with; the number of the operation follows.
-const SETUP: &str = "setup-";
 
 /// One log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +129,7 @@ fn list(folder: &Path, apps: &[(String, String)]) -> Vec<LogChoice> {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, length) = (entry.file_name(), entry.metadata().map_or(0, |info| info.len()));
         let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".log")) else { continue };
-        match name.strip_prefix(SETUP).and_then(|number| number.parse().ok()) {
+        match setup_of(name) {
             Some(generation) => setups.push((generation, length)),
             None => found.push((name.to_owned(), length)),
         }
@@ -140,7 +139,7 @@ fn list(folder: &Path, apps: &[(String, String)]) -> Vec<LogChoice> {
     setups.truncate(SETUPS);
     let newest = setups.first().map(|(generation, _)| *generation);
     let setups = setups.into_iter().map(|(generation, length)| LogChoice {
-        name: format!("{SETUP}{generation}"),
+        name: setup_log(generation),
         label: if Some(generation) == newest { "Last set-up".into() } else { format!("Set-up {generation}") },
         length,
     });

@@ -55,11 +55,9 @@ pub enum Piece {
 }
 
 /// The line under the name of an instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextLine {
-    /// The icon before it.
     pub icon: &'static str,
-    /// Its pieces.
     pub pieces: Vec<Piece>,
     /// Whether it was announced as a warning.
     pub is_warning: bool,

@@ -77,12 +77,24 @@ pub struct ShareRequest {
     pub until: Result<Option<Timestamp>, Problem>,
 }
 
+/// What the tab of an instance shows.
+#[derive(Clone, Debug)]
+pub struct SharingView {
+    pub rows: Vec<ShareRow>,
+    /// With whom else something could be shared.
+    pub colleagues: Vec<Person>,
+}
+
+/// The shares of one's own instance. Needs `instance.share`.
+pub async fn view(caller: &Caller, name: &str) -> Result<SharingView, AppError> {
+    Ok(SharingView { rows: list(caller, name).await?, colleagues: colleagues(caller).await? })
+}
+
 /// The shares of an instance. For its owner alone.
-pub async fn list(caller: &Caller, name: &str) -> Result<(Subject, Vec<ShareRow>), AppError> {
+pub async fn list(caller: &Caller, name: &str) -> Result<Vec<ShareRow>, AppError> {
     let subject = find(caller, name).await?;
     authorise(caller, &subject, Action::InstanceShare).await?;
-    let rows = rows_of(caller, &subject).await?;
-    Ok((subject, rows))
+    rows_of(caller, &subject).await
 }
 
 async fn rows_of(caller: &Caller, subject: &Subject) -> Result<Vec<ShareRow>, AppError> {
