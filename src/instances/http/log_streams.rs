@@ -52,7 +52,6 @@ async fn subject_of(caller: &Caller, name: &str) -> Result<Subject, AppError> {
     Ok(subject)
 }
 
-/// Hands out a whole log.
 pub async fn download(
     State(state): State<AppState>,
     Places((_, name, log)): Places<(String, String, String)>,
@@ -76,7 +75,6 @@ pub async fn download(
     }
 }
 
-/// Opens the stream.
 pub async fn follow(
     State(state): State<AppState>,
     Places((_, name, log)): Places<(String, String, String)>,
@@ -121,9 +119,7 @@ struct Stream {
     log: String,
     file: LogFile,
     sender: mpsc::Sender<Result<Event, Infallible>>,
-    /// How much was sent.
     offset: u64,
-    /// The number of the next line.
     line: Option<u64>,
 }
 

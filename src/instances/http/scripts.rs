@@ -32,7 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 type Values = BTreeMap<String, Vec<String>>;
 
-/// Takes the form.
 pub async fn take(
     State(state): State<AppState>,
     Places((_, name)): Places<(String, String)>,

@@ -25,7 +25,6 @@ use crate::server::caller::here;
 /// The form that all buttons “Start” of the list belong to: forms cannot stand in each other, and the list is one already.
 const START_FORM: &str = "start-one";
 
-/// The tab of instances.
 pub fn tab(visit: Visit) -> AnyView {
     let (query, caller) = (Query::here(), here());
     let wanted = wanted(&query);

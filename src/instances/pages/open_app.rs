@@ -21,7 +21,6 @@ use crate::instances::pages::detail::waterfall::bars;
 use crate::server::caller::here;
 use crate::server::{local_path, page};
 
-/// Leads into an application of an instance.
 #[component]
 pub fn OpenAppPage() -> impl IntoView {
     let place = Place {

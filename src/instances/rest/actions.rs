@@ -80,7 +80,6 @@ pub async fn rebuild(asked: Asked, Path(name): Path<String>, OptionalJson(body):
     act(&asked, &name, Order::RebuildInstance, &body.why).await
 }
 
-/// Another size.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resize {
@@ -127,7 +126,6 @@ pub async fn skip_stop(asked: Asked, Path(name): Path<String>, OptionalJson(body
     act(&asked, &name, |instance| Order::SkipStop { instance }, &body.why).await
 }
 
-/// Which change was read.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Accept {
@@ -215,7 +213,6 @@ struct OneApp {
     detail: String,
     /// What it printed last, when it failed; for who may operate the instance.
     last_lines: Vec<String>,
-    /// Whether its owner added it.
     is_custom: bool,
     /// Whether other people of its machine can reach its port.
     is_exposed: bool,

@@ -48,7 +48,6 @@ const LISTED: usize = 50;
 #[derive(Debug, Serialize)]
 struct ListView {
     instances: Vec<InstanceView>,
-    /// Where the list goes on.
     next: Option<String>,
 }
 
@@ -223,7 +222,6 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
     Ok(json(status_of(Verb::DeleteInstance), &GoneView { name: name.to_lowercase(), state }))
 }
 
-/// An instance by its id.
 pub async fn view_of(caller: &Caller, id: InstanceId) -> Answered<InstanceView> {
     let as_of = AsOf::now(caller)?;
     let found = ask(caller, move |world| Some(read::InstanceView::of(world, world.instance(id)?, &as_of))).await?;

@@ -68,7 +68,6 @@ pub async fn list(asked: Asked, Path(name): Path<String>, parameters: Parameters
     Ok(json(StatusCode::OK, &Shares { shares: rows.into_iter().map(ShareView::from).collect() }))
 }
 
-/// What shall be shared.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wanted {

@@ -17,7 +17,6 @@ use serde::Serialize;
 use crate::server::rest::people::{People, PersonView};
 use crate::server::rest::view::{ReasonView, ResourcesView, When};
 
-/// An instance.
 #[derive(Debug, Serialize)]
 pub struct InstanceView {
     id: String,
@@ -39,7 +38,6 @@ pub struct InstanceView {
     scripts: ScriptsView,
     operation: OperationView,
     start: Option<StartView>,
-    /// Jobs that run on it.
     jobs: u64,
     tags: Tags,
     created: When,
@@ -61,7 +59,6 @@ struct NextView {
     idle_stops: Option<When>,
     /// Not stopped for want of activity before then.
     kept_until: Option<When>,
-    /// Whether a stop was announced.
     is_announced: bool,
 }
 
@@ -70,7 +67,6 @@ struct StopView {
     at: When,
     why: &'static str,
     by: Option<String>,
-    /// Whether it waits for running jobs.
     is_draining: bool,
 }
 
@@ -145,7 +141,6 @@ impl From<&Cause> for CauseView {
 }
 
 impl InstanceView {
-    /// For the API.
     pub fn of(view: &read::InstanceView, people: &People) -> Self {
         let (instance, own) = (&view.instance, path(&view.name));
         Self {
@@ -188,7 +183,6 @@ impl InstanceView {
     }
 }
 
-/// The address of an instance.
 pub fn path(name: &str) -> String {
     format!("/api/v1/instances/{name}")
 }

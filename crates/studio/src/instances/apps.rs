@@ -26,7 +26,6 @@ atelier_domain::keyed_enum! {
 /// An application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppView {
-    /// Its name in addresses.
     pub name: String,
     pub label: String,
     pub icon: &'static str,
@@ -35,9 +34,7 @@ pub struct AppView {
     pub said: String,
     /// What it printed last, when it failed.
     pub last_lines: Vec<String>,
-    /// The page that opens.
     pub page: String,
-    /// Whether its owner added it.
     pub is_custom: bool,
     /// Whether other people of its machine can reach its port, or will be able to.
     pub is_exposed: bool,
@@ -46,11 +43,9 @@ pub struct AppView {
 /// What is known of an instance's node right now.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Whether its agent is connected.
     pub is_connected: bool,
     /// What the agent says of the applications; nothing of an earlier operation counts.
     pub status: Option<AppsStatus>,
-    /// What its owner added.
     pub custom: Vec<CustomApp>,
     /// Whether VS Code is installed on this server.
     pub has_vscode: bool,

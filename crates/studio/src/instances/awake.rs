@@ -14,7 +14,6 @@ pub struct SignalRow {
     pub source: Source,
     /// What is known of it: which notebook, how many percent.
     pub detail: String,
-    /// Whether there is some now.
     pub is_active: bool,
     /// How long ago there was some; none if there never was.
     pub ago: Option<Span>,
@@ -25,20 +24,15 @@ pub struct SignalRow {
 /// What the World keeps of an instance's activity.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
-    /// When it stops for want of activity.
     pub policy: Option<IdlePolicy>,
     /// Whether an administrator's rule made it so.
     pub is_by_policy: bool,
-    /// What was seen.
     pub watch: IdleWatch,
-    /// How many jobs run on it.
     pub jobs: u64,
-    /// When that was looked at.
     pub now: Mono,
 }
 
 impl Watched {
-    /// From its record.
     pub fn of(instance: &Instance, jobs: u64, now: Mono) -> Self {
         Self {
             policy: instance.idle.clone(),

@@ -30,7 +30,6 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Whether it is the caller's own.
     pub fn whose(&self, caller: &Caller) -> Result<Whose, AppError> {
         Ok(whose(&caller.actor()?.person.id, &self.owner))
     }

@@ -79,7 +79,6 @@ pub struct InstanceQuery {
     pub q: String,
     pub view: QuickView,
     pub sort: InstanceSort,
-    /// From last to first.
     pub descending: bool,
     /// How many are left out before the first.
     pub after: usize,
@@ -90,19 +89,15 @@ pub struct InstanceQuery {
 pub struct InstancePage {
     /// At most 50 instances, each with how much of its cores was in use in the last hour, in percent, the oldest first.
     pub rows: Vec<(InstanceView, Vec<u32>)>,
-    /// How many fit the filter.
     pub matching: usize,
     /// How many there are under each view, whatever else is filtered.
     pub counts: [u64; 4],
     /// What all nodes of instances cost in an hour now, as far as the viewer may know.
     pub per_hour: Option<Price>,
-    /// Where the next page begins.
     pub next: Option<usize>,
-    /// Where the page before begins.
     pub previous: Option<usize>,
     /// Why the engine does nothing at all, if somebody paused it.
     pub paused: Option<String>,
-    /// Why applications cannot be opened.
     pub apps_trouble: Option<String>,
 }
 

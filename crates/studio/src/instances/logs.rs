@@ -24,9 +24,7 @@ const SETUPS: usize = 10;
 pub struct LogChoice {
     /// Its name in addresses: `setup-3` or that of an application.
     pub name: String,
-    /// For people.
     pub label: String,
-    /// How long it is.
     pub length: u64,
 }
 
@@ -40,11 +38,6 @@ impl LogFile {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let is_name = !name.is_empty() && name.len() <= 40 && name.bytes().all(is_plain);
         is_name.then(|| Self(folder(folders, instance).join(format!("{name}.log"))))
-    }
-
-    /// Whether there is one.
-    pub fn exists(&self) -> bool {
-        self.0.is_file()
     }
 }
 
@@ -88,7 +81,6 @@ pub struct LogsView {
     pub all: Vec<LogChoice>,
     /// Which is shown; none if there is none at all.
     pub name: String,
-    /// What is shown of it.
     pub window: Option<Window>,
     /// Whether this is its end, where more may come.
     pub is_end: bool,

@@ -23,44 +23,28 @@ pub const OFFERED: i64 = 500;
 /// A share as its owner sees it.
 #[derive(Clone, Debug)]
 pub struct ShareRow {
-    /// Which application.
     pub app: String,
-    /// What it is called.
     pub label: String,
-    /// With whom.
     pub person: Person,
-    /// What was given.
     pub level: Level,
     /// What it opens right now; nothing if it opens nothing.
     pub opens: Option<Level>,
-    /// Until when.
     pub until: Option<Timestamp>,
-    /// Since when.
     pub since: Timestamp,
-    /// When it was last used.
     pub used_at: Option<Timestamp>,
 }
 
 /// What is shared with the caller.
 #[derive(Clone, Debug)]
 pub struct SharedWithMe {
-    /// Of which instance.
     pub instance: InstanceId,
-    /// What it is called now.
     pub name: String,
-    /// Where it stands.
     pub state: InstanceState,
-    /// Who shares it.
     pub owner: Person,
-    /// Which application.
     pub app: String,
-    /// What it is called.
     pub label: String,
-    /// What the caller may do there.
     pub level: Level,
-    /// Until when.
     pub until: Option<Timestamp>,
-    /// Since when.
     pub since: Timestamp,
 }
 
@@ -69,11 +53,8 @@ pub struct SharedWithMe {
 pub struct ShareRequest {
     /// With whom: an id or a sign-in name.
     pub person: String,
-    /// Which application.
     pub app: String,
-    /// Read or use.
     pub level: String,
-    /// Until when.
     pub until: Result<Option<Timestamp>, Problem>,
 }
 

@@ -72,9 +72,7 @@ pub struct SshView {
     pub since: Option<Timestamp>,
     /// How to connect; nothing where the server has no SSH.
     pub directions: Option<Directions>,
-    /// How many connections are open.
     pub open: u64,
-    /// How many keys the owner has.
     pub keys: u64,
 }
 
@@ -133,9 +131,7 @@ pub fn fingerprint(body: &[u8]) -> String {
 /// How people connect to an instance, as pages and the API say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directions {
-    /// The host.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// The server's key, as people compare it.
     pub fingerprint: String,
@@ -144,7 +140,6 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// The command that connects.
     pub fn command(&self, instance: &str) -> String {
         if self.port == 22 {
             format!("ssh {instance}@{}", self.host)

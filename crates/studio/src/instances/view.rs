@@ -38,7 +38,6 @@ pub struct AsOf {
 }
 
 impl AsOf {
-    /// Of this request.
     pub fn now(caller: &Caller) -> Result<Self, AppError> {
         Ok(Self {
             viewer: caller.actor()?.person.id.clone(),
@@ -74,7 +73,6 @@ impl Cause {
         }
     }
 
-    /// The name for machines.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Reason(reason) => reason.code(),
@@ -83,7 +81,6 @@ impl Cause {
         }
     }
 
-    /// What is so.
     pub fn sentence(&self) -> String {
         match self {
             Self::Reason(reason) => reason.sentence(),
@@ -92,7 +89,6 @@ impl Cause {
         }
     }
 
-    /// What would change it.
     pub fn next_step(&self) -> Option<String> {
         match self {
             Self::Reason(reason) => reason.next_step(),
@@ -196,17 +192,14 @@ impl InstanceView {
         Subject { id, name, owner, state: self.state }
     }
 
-    /// What its node has.
     pub fn shape(&self) -> Resources {
         self.size.as_ref().map(|size| size.shape).unwrap_or_default()
     }
 
-    /// What an hour of its node costs.
     pub fn price(&self) -> Price {
         self.size.as_ref().map(|size| size.price).unwrap_or_default()
     }
 
-    /// The same for people.
     pub fn per_hour(&self) -> String {
         self.price().said(&self.currency)
     }

@@ -45,7 +45,6 @@ fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
     .into_any()
 }
 
-/// What an application printed before it ended.
 pub fn failure(app: &AppView) -> AnyView {
     let (title, lines) = (format!("{}: {}", app.label, app.said), app.last_lines.join("\n"));
     let tone = if app.look == AppLook::Failed { Tone::Failed } else { Tone::Warning };

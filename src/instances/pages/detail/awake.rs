@@ -7,7 +7,6 @@ use leptos::prelude::*;
 
 use crate::components::{Card, Glyph};
 
-/// The panel.
 pub fn card(detail: &InstanceDetail) -> AnyView {
     if !Verb::ExtendInstance.in_instance(detail.view.state).is_offered() {
         return ().into_any();

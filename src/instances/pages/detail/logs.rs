@@ -24,7 +24,6 @@ pub async fn read(caller: &Caller, detail: &InstanceDetail, query: &Query) -> Re
     logs(caller, &detail.view.subject(), &detail.apps, query.get("log"), place).await
 }
 
-/// The tab.
 pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsView) -> AnyView {
     let Some(window) = &view.window else {
         return view! {

@@ -10,7 +10,6 @@ use crate::components::{Card, TableWrap};
 use crate::frame::Visit;
 use crate::instances::pages::detail::charts;
 
-/// The tab.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> AnyView {
     let used = match usage {
         Some(usage) => charts::each(visit, detail, usage),

@@ -11,10 +11,8 @@ use crate::frame::Visit;
 use crate::instances::pages::detail::scripts::Texts;
 use crate::instances::pages::detail::{awake, charts, history, scripts, ssh, waterfall};
 
-/// How many decisions are shown here.
 pub const DECISIONS: usize = 8;
 
-/// What this tab reads.
 pub struct Content {
     pub usage: Option<Usage>,
     pub decided: Decided,
@@ -22,11 +20,9 @@ pub struct Content {
     pub scripts: Texts,
     /// How it stands to SSH, for its owner.
     pub ssh: Option<SshView>,
-    /// Where the server is.
     pub server: String,
 }
 
-/// The tab.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView {
     let used = charts::card(visit, detail, content.usage.as_ref());
     let (start, awake, facts) =

@@ -15,10 +15,8 @@ use crate::components::{
 use crate::form::FormState;
 use crate::frame::Visit;
 
-/// The function that the form posts to.
 const FORM: &str = "put_app";
 
-/// The tab.
 pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
     let denied = visit.viewer.rights.check(Action::InstanceConnect, detail.view.whose).err();
     let is_owner = denied.is_none() && detail.view.is_own();

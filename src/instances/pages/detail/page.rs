@@ -36,7 +36,6 @@ const TABS: [(&str, &str); 8] = [
     ("settings", "Settings"),
 ];
 
-/// One instance.
 #[component]
 pub fn InstancePage() -> impl IntoView {
     let place = Place {

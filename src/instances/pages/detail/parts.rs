@@ -22,7 +22,6 @@ pub fn asks_at(visit: &Visit, name: &str, verb: Verb) -> String {
     format!("{}?id={name}", paths::confirm_instances(visit.slug(), verb.key()))
 }
 
-/// The icon of a verb.
 pub const fn icon(verb: Verb) -> &'static str {
     match verb {
         Verb::StartInstance => "play",

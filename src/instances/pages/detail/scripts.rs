@@ -231,7 +231,6 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
     .into_any()
 }
 
-/// The names of its fields.
 pub const fn names(kind: ScriptKind) -> [&'static str; 4] {
     match kind {
         ScriptKind::Creation => ["creation_script", "creation_file", "creation_arguments", "creation_limit"],

@@ -15,9 +15,7 @@ use crate::instances::pages::detail::parts::{asks_at, blocked, icon};
 use crate::instances::pages::detail::scripts::Texts;
 use crate::instances::pages::detail::{overview, scripts};
 
-/// What this tab reads.
 pub struct Content {
-    /// The sizes there are.
     pub sizes: Vec<SizeRow>,
     /// Its scripts, for who may read them.
     pub scripts: Texts,

@@ -12,7 +12,6 @@ use crate::components::{Icon, PostForm};
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::words;
 
-/// The line with its buttons.
 pub fn chip(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     let row = &detail.view;
     let words = words(&row.next);

@@ -31,7 +31,6 @@ pub fn card(visit: &Visit, start: Option<&StartView>) -> AnyView {
         .into_any()
 }
 
-/// The steps with how long they took.
 pub fn bars(start: &StartView) -> AnyView {
     let whole = whole(start).max(1) as f64;
     let percent = |span: Span| (span.as_millis() as f64 / whole * 100.0).clamp(0.0, 100.0);
