@@ -7,9 +7,9 @@ use atelier_domain::fields::{DAYS, Fields};
 use atelier_domain::paths;
 use atelier_domain::text::{Problem, counted};
 use atelier_domain::time::Span;
-use atelier_domain::world::Answer;
+use atelier_domain::world::{Answer, Order};
 use atelier_studio::caller::Caller;
-use atelier_studio::instances::commands::{Deed, Subject, authorise, carry_out, find};
+use atelier_studio::instances::commands::{Subject, authorise, carry_out, find};
 use atelier_studio::orders::{ask, command_id};
 use atelier_studio::schedules::commands as schedule;
 use atelier_studio::schedules::commands::beside;
@@ -76,8 +76,8 @@ pub async fn save_week(id: &str, name: &str, fields: &Fields) -> Result<Done, Ap
     let wanted = week.as_ref().map(|week| week.schedules()).unwrap_or_default();
     let changed = schedule::replace_week(&caller, &id, &subject, &wanted).await?;
     if idle != before {
-        let deed = Deed::Configure { idle, keeps_quota };
-        carry_out(&caller, beside(&id, "idle"), &subject, deed, None).await?;
+        let order = Order::ConfigureInstance { instance: subject.id, idle, keeps_quota };
+        carry_out(&caller, beside(&id, "idle"), &subject, order, None).await?;
     }
     let name = &subject.name;
     let said = match week {

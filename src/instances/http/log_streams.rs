@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::compute::app::{SETUP_LOG, setup_of};
 use atelier_domain::compute::{InstanceId, NodeId};
 use atelier_protocol::Target;
 use atelier_studio::caller::{Actor, Caller};
@@ -37,8 +38,6 @@ const PIECE: usize = 64 << 10;
 const MOST_BEHIND: u64 = 512 << 10;
 /// How often a file is looked at that nobody tells about.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// What logs of set-ups are called; the agent knows only the present one.
-const SETUP: &str = "setup";
 
 /// How much is known already.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -53,7 +52,6 @@ async fn subject_of(caller: &Caller, name: &str) -> Result<Subject, AppError> {
     Ok(subject)
 }
 
-/// Hands out a whole log.
 pub async fn download(
     State(state): State<AppState>,
     Places((_, name, log)): Places<(String, String, String)>,
@@ -77,7 +75,6 @@ pub async fn download(
     }
 }
 
-/// Opens the stream.
 pub async fn follow(
     State(state): State<AppState>,
     Places((_, name, log)): Places<(String, String, String)>,
@@ -122,9 +119,7 @@ struct Stream {
     log: String,
     file: LogFile,
     sender: mpsc::Sender<Result<Event, Infallible>>,
-    /// How much was sent.
     offset: u64,
-    /// The number of the next line.
     line: Option<u64>,
 }
 
@@ -177,7 +172,8 @@ impl Stream {
     /// Asks the agent for what comes; where it cannot say, the file is looked at from time to time.
     async fn news(&self, state: &AppState) -> News {
         let Some(node) = self.node(state).await else { return News(None) };
-        let name = if self.log.starts_with(SETUP) { SETUP.to_owned() } else { self.log.clone() };
+        // Of set-ups the agent knows only the present one.
+        let name = if setup_of(&self.log).is_some() { SETUP_LOG.to_owned() } else { self.log.clone() };
         let target = Target::Log { instance: self.instance, name, offset: self.offset };
         News(state.fleet().open(node, target).await.ok())
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use atelier_domain::access::Action;
 use atelier_domain::compute::script::{MAX_SCRIPT_BYTES, ScriptKind};
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::paths;
 use atelier_domain::text::Problem;
-use atelier_domain::world::Answer;
+use atelier_domain::world::{Answer, Order};
 use atelier_studio::caller::Caller;
-use atelier_studio::instances::commands::{Deed, Subject, authorise, carry_out, find};
+use atelier_studio::instances::commands::{Subject, carry_out, find_for};
 use atelier_studio::instances::scripts::{ScriptRequest, ScriptsRequest, keep as keep_scripts};
 use atelier_studio::orders::command_id;
 use axum::extract::multipart::Multipart;
@@ -32,7 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 type Values = BTreeMap<String, Vec<String>>;
 
-/// Takes the form.
 pub async fn take(
     State(state): State<AppState>,
     Places((_, name)): Places<(String, String)>,
@@ -48,12 +47,7 @@ pub async fn take(
         return Redirect::to(&guard::sign_in_with_return("")).into_response();
     };
     let slug = actor.workspace.slug.clone();
-    let allowed = async {
-        let subject = find(&caller, &name).await?;
-        authorise(&caller, &subject, Action::InstanceConfigure).await?;
-        Ok::<_, AppError>(subject)
-    };
-    let subject = match allowed.await {
+    let subject = match find_for(&caller, &name, Verb::SetScripts).await {
         Ok(subject) => subject,
         Err(error) => return downloads::refused(&error, StatusCode::FORBIDDEN, &request_id),
     };
@@ -132,7 +126,8 @@ async fn save(caller: &Caller, subject: &Subject, values: &Values) -> Result<Str
     let is_own = caller.actor()?.person.id == subject.owner;
     let has_any = !scripts.is_empty();
     let id = command_id(&first("command_id"))?;
-    let answer = carry_out(caller, id, subject, Deed::SetScripts(scripts), None).await?;
+    let order = Order::SetScripts { instance: subject.id, scripts };
+    let answer = carry_out(caller, id, subject, order, None).await?;
     Ok(match (answer, is_own || !has_any) {
         (Answer::Already, _) => format!("The scripts of {} are as they were.", subject.name),
         (_, true) => format!("The scripts of {} were saved. They run from its next start on.", subject.name),

@@ -2,14 +2,14 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::instance::InstanceState;
-use atelier_domain::compute::verb::{InstanceVerb, Legality};
+use atelier_domain::compute::verb::{Legality, Noun, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
 use atelier_studio::counts::{ComputeCounts, compute_counts};
-use atelier_studio::instances::commands::{JUPYTER, TERMINAL, right_for, whose};
-use atelier_studio::instances::list::{InstancePage, InstanceQuery, InstanceSort, InstanceView, list_instances};
-use atelier_studio::instances::row::InstanceRow;
+use atelier_studio::instances::commands::{JUPYTER, TERMINAL};
+use atelier_studio::instances::list::{InstancePage, InstanceQuery, InstanceSort, QuickView, list_instances};
 use atelier_studio::instances::sharing;
+use atelier_studio::instances::view::InstanceView;
 use leptos::prelude::*;
 
 use crate::components::{
@@ -18,15 +18,13 @@ use crate::components::{
 };
 use crate::compute::page::framed;
 use crate::frame::{Visit, load};
-use crate::instances::bulk::BulkVerb;
-use crate::instances::pages::detail::parts::line as next_line;
+use crate::instances::pages::detail::parts::{icon, line as next_line};
 use crate::instances::pages::shared_with_me;
 use crate::server::caller::here;
 
 /// The form that all buttons “Start” of the list belong to: forms cannot stand in each other, and the list is one already.
 const START_FORM: &str = "start-one";
 
-/// The tab of instances.
 pub fn tab(visit: Visit) -> AnyView {
     let (query, caller) = (Query::here(), here());
     let wanted = wanted(&query);
@@ -46,8 +44,8 @@ pub fn tab(visit: Visit) -> AnyView {
 fn wanted(query: &Query) -> InstanceQuery {
     InstanceQuery {
         q: query.get("q").to_owned(),
-        view: InstanceView::ALL.into_iter().find(|view| view.key() == query.get("view")).unwrap_or_default(),
-        sort: InstanceSort::ALL.into_iter().find(|sort| sort.key() == query.get("sort")).unwrap_or_default(),
+        view: QuickView::from_key(query.get("view")).unwrap_or_default(),
+        sort: InstanceSort::from_key(query.get("sort")).unwrap_or_default(),
         descending: query.get("dir") == "desc",
         after: query.get("after").parse().unwrap_or_default(),
     }
@@ -146,7 +144,7 @@ fn nothing_fits(query: &Query) -> AnyView {
 }
 
 fn filters(query: &Query, page: &InstancePage) -> AnyView {
-    let quick = InstanceView::ALL
+    let quick = QuickView::ALL
         .into_iter()
         .zip(page.counts)
         .map(|(view, count)| QuickFilter::new("view", view.key(), view.label()).counting(count))
@@ -173,17 +171,18 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: InstancePage) -> AnyVie
     let state = header("State", InstanceSort::State, "");
     let size = header("Size", InstanceSort::Size, "c-size");
     let owner = header("Owner", InstanceSort::Owner, "c-owner");
-    let rows: Vec<_> = page.rows.into_iter().map(|row| line(visit, row)).collect();
-    let actions = [BulkVerb::Start, BulkVerb::Stop, BulkVerb::Restart, BulkVerb::Delete].map(|verb| BulkAction {
+    let rows: Vec<_> = page.rows.into_iter().map(|(row, cpu)| line(visit, row, cpu)).collect();
+    let actions = Verb::in_bulk(Noun::Instance).map(|verb| BulkAction {
         verb: verb.word(),
         icon: icon(verb),
         asks_at: paths::confirm_instances(slug, verb.key()),
-        is_dangerous: verb == BulkVerb::Delete,
+        is_dangerous: verb == Verb::DeleteInstance,
     });
-    let refusal = visit.viewer.rights.check(Action::InstanceOperate, Whose::Own).err();
+    let actions = actions.collect::<Vec<_>>();
+    let refusal = visit.viewer.rights.check(Verb::StopInstance.right(), Whose::Own).err();
     let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
     view! {
-        <BulkForm action=paths::confirm_instances(slug, BulkVerb::Stop.key())>
+        <BulkForm action=paths::confirm_instances(slug, Verb::StopInstance.key())>
             <TableWrap>
                 <table class="table instances">
                     <caption class="sr">"Compute instances"</caption>
@@ -203,7 +202,7 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: InstancePage) -> AnyVie
                 </table>
                 <Pager text=text back=back next=next/>
             </TableWrap>
-            <BulkBar noun="instances" actions=actions.to_vec() disabled_because=refusal/>
+            <BulkBar noun="instances" actions=actions disabled_because=refusal/>
         </BulkForm>
     }
     .into_any()
@@ -219,48 +218,39 @@ fn foot(visit: &Visit, query: &Query, page: &InstancePage) -> String {
         format!("{}–{} of {}", from + 1, from + shown, counted(matching, "instance", "instances"))
     };
     let [_, _, running, _] = page.counts;
-    let cost = page.per_hour.as_ref().map(|price| format!(", {price}/h now")).unwrap_or_default();
+    let currency = page.rows.first().map(|(row, _)| row.currency.as_str()).unwrap_or_default();
+    let cost = page.per_hour.map(|price| format!(", {}/h now", price.said(currency))).unwrap_or_default();
     let zone = visit.viewer.time_zone.replace('_', " ");
     format!("{instances}. {running} running{cost}. Times in {zone}.")
 }
 
-/// The icon of a verb.
-pub fn icon(verb: BulkVerb) -> &'static str {
-    match verb {
-        BulkVerb::Start => "play",
-        BulkVerb::Stop => "stop",
-        BulkVerb::Restart => "restart",
-        BulkVerb::Rebuild => "bolt",
-        BulkVerb::Delete => "trash",
-    }
-}
-
-fn line(visit: &Visit, row: InstanceRow) -> impl IntoView + use<> {
+fn line(visit: &Visit, row: InstanceView, cpu: Vec<u32>) -> impl IntoView + use<> {
     let slug = visit.slug();
     let href = paths::instance(slug, &row.name);
     let pick = view! { <PickCell id=row.name.clone() label=format!("Select {}", row.name)/> };
     let (next, apps) = (next_line(&row.next), apps(visit, &row));
-    let owner = if row.is_own { "you".to_owned() } else { row.owner_name.clone() };
-    let cost = row.cost_today.clone().map_or_else(
+    let owner = if row.is_own() { "you".to_owned() } else { row.owner_name.clone() };
+    let cost = row.cost_today.map_or_else(
         || {
             view! { <span class="l1 faint" title="Your roles show only what your own things cost">"–"</span> }
                 .into_any()
         },
-        |cost| view! { <span class="l1">{cost}</span> }.into_any(),
+        |cost| view! { <span class="l1">{cost.said(&row.currency)}</span> }.into_any(),
     );
-    let rate = if row.node.is_some() { format!("{}/h", row.per_hour) } else { "off".to_owned() };
+    let rate = if row.instance.node.is_some() { format!("{}/h", row.per_hour()) } else { "off".to_owned() };
     let is_bad =
         matches!(row.state, InstanceState::SetupFailed | InstanceState::UserSetupFailed | InstanceState::Unusable);
-    let scripts = (row.awaits_acceptance && row.is_own)
+    let scripts = (row.instance.awaits_acceptance() && row.is_own())
         .then(|| view! { <span class="tag" data-state="warning">"scripts to accept"</span> });
+    let (why, shape) = (row.line(visit.viewer.now, &visit.viewer.time_zone), row.shape().to_string());
     view! {
-        <tr data-key=row.id.to_string()>
+        <tr data-key=row.instance.id.to_string()>
             {pick}
             <th scope="row" class="c-name"><a class="name" href=href>{row.name}</a>" "{scripts}{next}</th>
-            <td class="c-state"><StateTag state=StateWord::of_instance(row.state) reason=row.why/></td>
+            <td class="c-state"><StateTag state=StateWord::of_instance(row.state) reason=why/></td>
             <td class="c-apps">{apps}</td>
-            <td class="c-size"><span class="l1">{row.size}</span><span class="l2 nowrap">{row.shape}</span></td>
-            <td class="c-cpu"><Spark label="CPU, last hour" points=row.cpu is_bad=is_bad/></td>
+            <td class="c-size"><span class="l1">{row.instance.size.to_string()}</span><span class="l2 nowrap">{shape}</span></td>
+            <td class="c-cpu"><Spark label="CPU, last hour" points=cpu is_bad=is_bad/></td>
             <td class="c-owner"><span class="who"><Avatar name=row.owner_name/><span class="who-text">{owner}</span></span></td>
             <td class="c-cost right nowrap">{cost}<span class="l2">{rate}</span></td>
         </tr>
@@ -268,10 +258,9 @@ fn line(visit: &Visit, row: InstanceRow) -> impl IntoView + use<> {
 }
 
 /// What can be opened or done with one click.
-fn apps(visit: &Visit, row: &InstanceRow) -> AnyView {
+fn apps(visit: &Visit, row: &InstanceView) -> AnyView {
     let (slug, name) = (visit.slug(), row.name.as_str());
-    let rights = &visit.viewer.rights;
-    let may = |verb: InstanceVerb| rights.check(right_for(verb), whose(&visit.viewer.id, &row.owner)).is_ok();
+    let may = |verb: Verb| visit.viewer.rights.check(verb.right(), row.whose).is_ok();
     let app = |app: &'static str, next: &'static str, icon: &'static str, word: &'static str| {
         let label = format!("Open {} of {name}", if app == JUPYTER { "JupyterLab" } else { "the terminal" });
         let href = paths::open_app(slug, name, app, next);
@@ -286,18 +275,18 @@ fn apps(visit: &Visit, row: &InstanceRow) -> AnyView {
         }
     };
     let inside = match row.state {
-        InstanceState::Running | InstanceState::JobRunning if may(InstanceVerb::Open) => {
+        InstanceState::Running | InstanceState::JobRunning if may(Verb::OpenInstance) => {
             view! { {app(JUPYTER, "/lab", "notebook", "Lab")}{app(TERMINAL, "/", "terminal", "Terminal")} }.into_any()
         }
         InstanceState::SetupFailed | InstanceState::UserSetupFailed => {
-            let rescue = may(InstanceVerb::Open).then(|| app(TERMINAL, "/", "terminal", "Rescue"));
-            let log = may(InstanceVerb::Restart).then(|| {
+            let rescue = may(Verb::OpenInstance).then(|| app(TERMINAL, "/", "terminal", "Rescue"));
+            let log = may(Verb::RestartInstance).then(|| {
                 let (href, label) = (paths::instance_tab(slug, name, "logs"), format!("Log of {name}"));
                 view! { <a class="app" href=href aria-label=label><Icon name="audit"/>"Log"</a> }
             });
             view! { {rescue}{log} }.into_any()
         }
-        state if InstanceVerb::Start.in_state(state) == Legality::Yes && may(InstanceVerb::Start) => start().into_any(),
+        _ if row.judge(&visit.viewer.rights, Verb::StartInstance) == Ok(Legality::Yes) => start().into_any(),
         _ => ().into_any(),
     };
     view! { <span class="apps">{inside}</span> }.into_any()

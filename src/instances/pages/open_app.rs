@@ -2,7 +2,7 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::instance::InstanceState;
-use atelier_domain::compute::verb::{InstanceVerb, Legality};
+use atelier_domain::compute::verb::{Legality, Verb};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_studio::instances::apps::{AppLook, AppView};
@@ -15,12 +15,12 @@ use crate::components::{
 use crate::error::AppError;
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::help;
-use crate::instances::pages::detail::parts::line;
+use crate::instances::pages::detail::page::why;
+use crate::instances::pages::detail::parts::{blocked, line};
 use crate::instances::pages::detail::waterfall::bars;
 use crate::server::caller::here;
 use crate::server::{local_path, page};
 
-/// Leads into an application of an instance.
 #[component]
 pub fn OpenAppPage() -> impl IntoView {
     let place = Place {
@@ -44,7 +44,7 @@ pub fn OpenAppPage() -> impl IntoView {
                 && detail.apps_trouble.is_none()
                 && app.look == AppLook::Ready;
             if may_enter && is_look {
-                page::redirect(&paths::enter_app(visit.slug(), &detail.row.name, &app.name, &next));
+                page::redirect(&paths::enter_app(visit.slug(), &detail.view.name, &app.name, &next));
             }
             show(&visit, &detail, &app, &next)
         })
@@ -55,7 +55,7 @@ fn show(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> An
     if !detail.may_open(&visit.viewer.rights, &app.name) {
         return not_yours(visit, detail, app);
     }
-    let row = &detail.row;
+    let row = &detail.view;
     let instance = paths::instance(visit.slug(), &row.name);
     let crumbs = vec![
         Crumb::new("Instances", paths::compute(visit.slug(), "instances")),
@@ -78,7 +78,7 @@ fn show(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> An
 }
 
 fn content(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> AnyView {
-    let (slug, name) = (visit.slug(), &detail.row.name);
+    let (slug, name) = (visit.slug(), &detail.view.name);
     match app.look {
         AppLook::Ready => {
             let enter = paths::enter_app(slug, name, &app.name, next);
@@ -94,26 +94,24 @@ fn content(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) ->
         AppLook::Starting => waiting(detail, app),
         AppLook::Failed => {
             let failure = crate::instances::pages::detail::apps::failure(app);
-            if detail.whose == Whose::Others {
+            if !detail.view.is_own() {
                 return failure;
             }
             let logs = format!("{}?log={}", paths::instance_tab(slug, name, "logs"), app.name);
             view! { {failure}<div class="row"><LinkButton href=logs icon="audit">"Whole log"</LinkButton></div> }
                 .into_any()
         }
-        AppLook::Off if detail.whose == Whose::Others => asleep_for_visitor(visit, detail, app),
+        AppLook::Off if !detail.view.is_own() => asleep_for_visitor(visit, detail, app),
         AppLook::Off => asleep(visit, detail, app, next),
     }
 }
 
 /// It comes: what it waits for, step by step. Script goes on by itself; without it the page asks again.
 fn waiting(detail: &InstanceDetail, app: &AppView) -> AnyView {
-    let line = line(&detail.row.next);
-    let why = detail.why.as_ref().filter(|why| why.is_wait).map(|why| {
-        view! { <Why tone=Tone::Neutral title=why.sentence.clone() text=why.next.clone() code=why.code/> }
-    });
-    let start = detail.start.as_ref().filter(|start| start.took.is_none() || !start.bars.is_empty()).map(|start| {
-        let bars = bars(start);
+    let line = line(&detail.view.next);
+    let why = detail.view.cause.as_ref().filter(|cause| cause.is_wait()).map(why);
+    let start = detail.view.start().filter(|start| start.took.is_none() || !start.bars.is_empty()).map(|start| {
+        let bars = bars(&start);
         view! { <Card heading="How far it is">{bars}</Card> }
     });
     let said = app.said.clone();
@@ -132,15 +130,14 @@ fn waiting(detail: &InstanceDetail, app: &AppView) -> AnyView {
 
 /// It is off: the start that leads on to it, or why there is none.
 fn asleep(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> AnyView {
-    let row = &detail.row;
-    let can_start = matches!(InstanceVerb::Start.in_state(row.state), Legality::Yes | Legality::Later);
+    let row = &detail.view;
     let back = paths::instance(visit.slug(), &row.name);
-    if !can_start {
-        let text = match InstanceVerb::Open.in_state(row.state) {
+    if !Verb::StartInstance.in_instance(row.state).is_offered() {
+        let text = match Verb::OpenInstance.in_instance(row.state) {
             Legality::No(help) => help.to_owned(),
             _ => app.said.clone(),
         };
-        let reason = detail.why.as_ref().map(|why| format!(" {}", why.sentence)).unwrap_or_default();
+        let reason = row.cause.as_ref().map(|cause| format!(" {}", cause.sentence())).unwrap_or_default();
         let (title, look) = (format!("{} cannot be opened now", app.label), format!("Look at {}", row.name));
         return view! {
             <Why tone=Tone::Warning title=title text=format!("{text}{reason}")>
@@ -151,10 +148,10 @@ fn asleep(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> 
     }
     let hidden = vec![("instance", row.name.clone()), ("app", app.name.clone()), ("next", next.to_owned())];
     let state = visit.form("wake_instance");
-    let because = crate::instances::pages::detail::page::blocked(visit, detail, InstanceVerb::Start);
+    let because = blocked(visit, row, Verb::WakeInstance);
     let when = if row.state == InstanceState::Stopped { "is stopped" } else { "is on its way off" };
-    let text =
-        format!("{} {when}. It starts on {}, at {}/h, and then {} opens.", row.name, row.size, row.per_hour, app.label);
+    let (size, price) = (&row.instance.size, row.per_hour());
+    let text = format!("{} {when}. It starts on {size}, at {price}/h, and then {} opens.", row.name, app.label);
     view! {
         <Card heading=format!("{} sleeps", row.name)>
             <p>{text}</p>
@@ -169,7 +166,7 @@ fn asleep(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> 
 
 /// It is off, and shared: only its owner wakes it.
 fn asleep_for_visitor(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
-    let row = &detail.row;
+    let row = &detail.view;
     let title = format!("{} is not running", row.name);
     let text = format!(
         "{} shares {} with you, but does not run it now. A share does not start instances: ask {} to start it. This page goes on by \
@@ -186,7 +183,7 @@ fn asleep_for_visitor(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> 
 
 /// Somebody else's, and not shared: only its owner opens it, whatever the role.
 fn not_yours(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
-    if detail.whose == Whose::Own {
+    if detail.view.is_own() {
         // It is theirs, but their roles open nothing.
         return match visit.viewer.rights.check(Action::InstanceConnect, Whose::Own) {
             Err(denied) => help::forbidden(&visit.viewer, &denied),
@@ -194,7 +191,7 @@ fn not_yours(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
         };
     }
     page::set_status(403);
-    let row = &detail.row;
+    let row = &detail.view;
     let may = visit.viewer.rights.check(Action::InstanceOperate, Whose::Others).is_ok();
     let more = if may { " You may start and stop it." } else { "" };
     let text = format!(

@@ -1,19 +1,22 @@
 //! What is done to instances over the API, and their applications and scripts.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Whose;
+use atelier_domain::compute::InstanceId;
 use atelier_domain::compute::app::AppDraft;
 use atelier_domain::compute::script::Script;
 use atelier_domain::compute::size::SizeName;
-use atelier_domain::text::parse_why;
+use atelier_domain::compute::verb::Verb;
+use atelier_domain::text::{Problem, parse_why, shortened};
 use atelier_domain::time::Span;
+use atelier_domain::world::Order;
 use atelier_domain::{Timestamp, paths};
-use atelier_studio::instances::apps::AppView;
-use atelier_studio::instances::commands::{Deed, authorise, carry_out, find};
+use atelier_studio::caller::Caller;
+use atelier_studio::instances::apps::{AppLook, AppView};
+use atelier_studio::instances::commands::{accept_scripts, authorise, carry_out, find, find_for};
 use atelier_studio::instances::detail::{InstanceDetail, instance};
 use atelier_studio::instances::scripts::{ScriptsRequest, keep as keep_scripts, text_of as script_text};
 use axum::extract::Path;
 use axum::http::StatusCode;
-use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
@@ -30,36 +33,53 @@ pub struct Reason {
 }
 
 /// Does it, and shows the instance. What takes a while is on its way when this is answered.
-async fn act(asked: &Asked, name: &str, verb: &str, deed: Deed, why: &str, status: StatusCode) -> Answered<Response> {
+async fn act(asked: &Asked, name: &str, order: impl FnOnce(InstanceId) -> Order, why: &str) -> Answered {
     let caller = &asked.caller;
     let subject = find(caller, name).await?;
     let why = parse_why(why).map_err(AppError::from)?;
-    let id = asked.id_for(verb, &(subject.id, format!("{deed:?}")));
-    carry_out(caller, id, &subject, deed, why).await?;
-    Ok(json(status, &view_of(caller, subject.id).await?))
+    let order = order(subject.id);
+    let verb = order.verb();
+    carry_out(caller, asked.id_for(verb.key(), &order), &subject, order, why).await?;
+    shown(caller, verb, subject.id).await
+}
+
+/// The instance, with the status that the table of verbs has for what was done to it.
+pub async fn shown(caller: &Caller, verb: Verb, id: InstanceId) -> Answered {
+    Ok(json(status_of(verb), &view_of(caller, id).await?))
+}
+
+/// The status with which the table of verbs answers.
+pub fn status_of(verb: Verb) -> StatusCode {
+    verb.endpoint().and_then(|endpoint| StatusCode::from_u16(endpoint.status).ok()).unwrap_or_default()
+}
+
+/// An instant as RFC 3339, for the field `until`.
+pub fn time(text: &str) -> Result<Timestamp, Problem> {
+    text.parse::<jiff::Timestamp>().map(|at| Timestamp(at.as_millisecond())).map_err(|_| {
+        Problem::new("until", format!("A time is written as 2026-03-19T18:30:00Z, not “{}”.", shortened(text)))
+    })
 }
 
 /// `POST /instances/{name}/start`.
 pub async fn start(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
-    act(&asked, &name, "start", Deed::Start, &body.why, StatusCode::ACCEPTED).await
+    act(&asked, &name, Order::StartInstance, &body.why).await
 }
 
 /// `POST /instances/{name}/stop`.
 pub async fn stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
-    act(&asked, &name, "stop", Deed::Stop, &body.why, StatusCode::ACCEPTED).await
+    act(&asked, &name, Order::StopInstance, &body.why).await
 }
 
 /// `POST /instances/{name}/restart`.
 pub async fn restart(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
-    act(&asked, &name, "restart", Deed::Restart, &body.why, StatusCode::ACCEPTED).await
+    act(&asked, &name, Order::RestartInstance, &body.why).await
 }
 
 /// `POST /instances/{name}/rebuild`.
 pub async fn rebuild(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
-    act(&asked, &name, "rebuild", Deed::Rebuild, &body.why, StatusCode::ACCEPTED).await
+    act(&asked, &name, Order::RebuildInstance, &body.why).await
 }
 
-/// Another size.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resize {
@@ -70,7 +90,7 @@ pub struct Resize {
 /// `POST /instances/{name}/resize`.
 pub async fn resize(asked: Asked, Path(name): Path<String>, Json(body): Json<Resize>) -> Answered {
     let size = SizeName::parse(&body.size).map_err(AppError::from)?;
-    act(&asked, &name, "resize", Deed::Resize(size), &body.why, StatusCode::ACCEPTED).await
+    act(&asked, &name, |instance| Order::ResizeInstance { instance, size }, &body.why).await
 }
 
 /// For how long it is kept running.
@@ -83,7 +103,8 @@ pub struct Extend {
 
 /// `POST /instances/{name}/extend`.
 pub async fn extend(asked: Asked, Path(name): Path<String>, Json(body): Json<Extend>) -> Answered {
-    act(&asked, &name, "extend", Deed::Extend(Span::minutes(body.minutes)), &body.why, StatusCode::OK).await
+    let by = Span::minutes(body.minutes);
+    act(&asked, &name, |instance| Order::ExtendInstance { instance, by }, &body.why).await
 }
 
 /// Until when it is kept running.
@@ -96,21 +117,16 @@ pub struct Postpone {
 
 /// `POST /instances/{name}/postpone`.
 pub async fn postpone(asked: Asked, Path(name): Path<String>, Json(body): Json<Postpone>) -> Answered {
-    let until: jiff::Timestamp = body.until.parse().map_err(|_| {
-        let start = atelier_domain::text::shortened(&body.until);
-        Refusal::field("until", format!("A time is written as 2026-03-19T18:30:00Z, not “{start}”."))
-    })?;
-    let deed = Deed::Postpone(Timestamp(until.as_millisecond()));
-    act(&asked, &name, "postpone", deed, &body.why, StatusCode::OK).await
+    let until = time(&body.until).map_err(AppError::from)?;
+    act(&asked, &name, |instance| Order::PostponeStop { instance, until }, &body.why).await
 }
 
 /// `POST /instances/{name}/skip-stop`.
 pub async fn skip_stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
-    act(&asked, &name, "skip-stop", Deed::SkipStop, &body.why, StatusCode::OK).await
+    act(&asked, &name, |instance| Order::SkipStop { instance }, &body.why).await
 }
 
-/// Which change was read.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Accept {
     revision: u32,
@@ -118,7 +134,10 @@ pub struct Accept {
 
 /// `POST /instances/{name}/accept-scripts`.
 pub async fn accept(asked: Asked, Path(name): Path<String>, Json(body): Json<Accept>) -> Answered {
-    act(&asked, &name, "accept-scripts", Deed::AcceptScripts(body.revision), "", StatusCode::OK).await
+    let (caller, verb) = (&asked.caller, Verb::AcceptScripts);
+    let subject = find(caller, &name).await?;
+    accept_scripts(caller, asked.id_for(verb.key(), &(subject.id, &body)), &subject, body.revision).await?;
+    shown(caller, verb, subject.id).await
 }
 
 #[derive(Debug, Serialize)]
@@ -143,7 +162,7 @@ pub async fn scripts(asked: Asked, Path(name): Path<String>, parameters: Paramet
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
     if subject.whose(caller)? != Whose::Own {
-        authorise(caller, &subject, Action::InstanceConfigure).await?;
+        authorise(caller, &subject, Verb::SetScripts.right()).await?;
     }
     let id = subject.id;
     let found = atelier_studio::orders::ask(caller, move |world| {
@@ -172,10 +191,9 @@ pub async fn scripts(asked: Asked, Path(name): Path<String>, parameters: Paramet
 /// `PUT /instances/{name}/scripts`: both of them; what is left out is none.
 pub async fn set_scripts(asked: Asked, Path(name): Path<String>, Json(body): Json<ScriptsRequest>) -> Answered {
     let caller = &asked.caller;
-    let subject = find(caller, &name).await?;
-    authorise(caller, &subject, Action::InstanceConfigure).await?;
+    find_for(caller, &name, Verb::SetScripts).await?;
     let scripts = keep_scripts(caller, &body).await?;
-    act(&asked, &name, "set-scripts", Deed::SetScripts(scripts), "", StatusCode::OK).await
+    act(&asked, &name, |instance| Order::SetScripts { instance, scripts }, "").await
 }
 
 #[derive(Debug, Serialize)]
@@ -191,11 +209,10 @@ struct AppsView {
 struct OneApp {
     name: String,
     label: String,
-    state: &'static str,
+    state: AppLook,
     detail: String,
     /// What it printed last, when it failed; for who may operate the instance.
     last_lines: Vec<String>,
-    /// Whether its owner added it.
     is_custom: bool,
     /// Whether other people of its machine can reach its port.
     is_exposed: bool,
@@ -219,7 +236,7 @@ pub async fn apps(asked: Asked, Path(name): Path<String>, parameters: Parameters
     let caller = &asked.caller;
     let detail = instance(caller, &name).await?;
     let actor = caller.actor()?;
-    let may_open = actor.person.rights().check(Action::InstanceConnect, detail.whose).is_ok();
+    let may_open = actor.person.rights().check(Verb::OpenInstance.right(), detail.view.whose).is_ok();
     let (address, slug) = (caller.studio.settings().address.clone(), &actor.workspace.slug);
     let (trouble, caution) = (detail.apps_trouble.clone(), detail.apps_caution.clone());
     let is_open = may_open && trouble.is_none();
@@ -228,12 +245,12 @@ pub async fn apps(asked: Asked, Path(name): Path<String>, parameters: Parameters
 }
 
 fn one(detail: &InstanceDetail, app: &AppView, portal: Option<(&str, &String)>) -> OneApp {
-    let (next, name) = (&app.page, &detail.row.name);
+    let (next, name) = (&app.page, &detail.view.name);
     let own = detail.own_apps.iter().find(|own| own.name.as_str() == app.name);
     OneApp {
         name: app.name.clone(),
         label: app.label.clone(),
-        state: app.look.key(),
+        state: app.look,
         detail: app.said.clone(),
         last_lines: if detail.sees_inside { app.last_lines.clone() } else { Vec::new() },
         is_custom: app.is_custom,

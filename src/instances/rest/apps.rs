@@ -35,7 +35,7 @@ pub async fn put(asked: Asked, Path((name, app)): Path<(String, String)>, Json(m
 }
 
 #[derive(Debug, Serialize)]
-struct Gone {
+struct Changed {
     name: String,
     state: &'static str,
 }
@@ -45,18 +45,9 @@ pub async fn delete(asked: Asked, Path((name, app)): Path<(String, String)>, par
     parameters.none_left(&[])?;
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
-    let nobody = || Refusal::not_found("application");
-    let app = AppName::parse(&app).map_err(|_| nobody())?;
-    if !remove_app(caller, &subject, &app).await? {
-        return Err(nobody());
-    }
-    Ok(json(StatusCode::OK, &Gone { name: app.to_string(), state: "removed" }))
-}
-
-#[derive(Debug, Serialize)]
-struct Restarted {
-    name: String,
-    state: &'static str,
+    let app = AppName::parse(&app).map_err(|_| Refusal::not_found("application"))?;
+    remove_app(caller, &subject, &app).await?;
+    Ok(json(StatusCode::OK, &Changed { name: app.to_string(), state: "removed" }))
 }
 
 /// `POST /instances/{name}/apps/{app}/restart`.
@@ -64,5 +55,5 @@ pub async fn restart(asked: Asked, Path((name, app)): Path<(String, String)>) ->
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
     restart_app(caller, &subject, &app).await?;
-    Ok(json(StatusCode::ACCEPTED, &Restarted { name: app, state: "starting" }))
+    Ok(json(StatusCode::ACCEPTED, &Changed { name: app, state: "starting" }))
 }

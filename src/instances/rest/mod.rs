@@ -12,25 +12,26 @@ use std::time::Duration;
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::InstanceId;
-use atelier_domain::compute::idle::{IdlePolicy, Source};
+use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::instance::{Instance, InstanceState};
 use atelier_domain::compute::tags::Tags;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::text::{parse_why, search_text};
-use atelier_domain::time::{Now, Span};
-use atelier_domain::world::{Answer, World};
+use atelier_domain::world::{Answer, Order, World};
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_engine::clock;
-use atelier_engine::run::CommandId;
 use atelier_studio::caller::Caller;
-use atelier_studio::instances::commands::{Deed, Subject, authorise, carry_out, find};
-use atelier_studio::instances::create::{InstanceRequest, idle_of};
+use atelier_studio::instances::commands::{Settings, carry_out, configure, find, find_for};
+use atelier_studio::instances::create::InstanceRequest;
+use atelier_studio::instances::view::{self as read, AsOf, is_settled};
 use atelier_studio::orders::ask;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
-use crate::instances::rest::view::{InstanceView, is_settled, path};
+use crate::instances::rest::actions::{shown, status_of};
+use crate::instances::rest::view::{InstanceView, path};
 use crate::jobs::rest::owner_of;
 use crate::server::rest::asked::{Asked, Json, Parameters, beside, span};
 use crate::server::rest::people::People;
@@ -47,7 +48,6 @@ const LISTED: usize = 50;
 #[derive(Debug, Serialize)]
 struct ListView {
     instances: Vec<InstanceView>,
-    /// Where the list goes on.
     next: Option<String>,
 }
 
@@ -89,19 +89,19 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     let after = parameters.take("after")?;
     parameters.none_left(&["state", "owner", "size", "name", "limit", "after"])?;
     let wanted = Wanted { workspace: caller.actor()?.workspace.id.clone(), states, owner, size, part, after };
-    let now = Clock::of(caller);
+    let as_of = AsOf::now(caller)?;
     let (views, has_more) = ask(caller, move |world| {
         let mut fitting: Vec<&Instance> = world.instances().filter(|one| wanted.fits(world, one)).collect();
         fitting.sort_by(|a, b| a.name.cmp(&b.name));
         let has_more = fitting.len() > limit;
         fitting.truncate(limit);
-        let view = |instance: &Instance| (instance.name.to_string(), InstanceView::of(world, instance, now.at(world)));
-        (fitting.into_iter().map(view).collect::<Vec<_>>(), has_more)
+        let views = fitting.into_iter().map(|instance| read::InstanceView::of(world, instance, &as_of));
+        (views.collect::<Vec<_>>(), has_more)
     })
     .await?;
-    let next = views.last().filter(|_| has_more).map(|(last, _)| given.going_on("/api/v1/instances", last));
-    let people = People::of(caller, views.iter().flat_map(|(_, view)| view.people())).await?;
-    let instances = views.into_iter().map(|(_, view)| view.of_people(&people)).collect();
+    let next = views.last().filter(|_| has_more).map(|last| given.going_on("/api/v1/instances", &last.name));
+    let people = People::of(caller, views.iter().flat_map(people_in)).await?;
+    let instances = views.iter().map(|view| InstanceView::of(view, &people)).collect();
     Ok(json(StatusCode::OK, &ListView { instances, next }))
 }
 
@@ -110,30 +110,9 @@ fn parse_states(text: &str) -> Option<Vec<InstanceState>> {
     words.map(|word| InstanceState::ALL.iter().copied().find(|state| state.key() == word)).collect()
 }
 
-/// What both clocks show, seen from the World, which knows only the time of its last step.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    later: Span,
-    wall: atelier_domain::Timestamp,
-}
-
-impl Clock {
-    /// Of this request.
-    pub fn of(caller: &Caller) -> Self {
-        let wall = clock::now();
-        let later = caller.studio.engine().status().committed_at.map_or(Span::ZERO, |at| wall.since(at));
-        Self { later, wall }
-    }
-
-    /// What it shows.
-    pub fn at(self, world: &World) -> Now {
-        Now { wall: self.wall, mono: world.mono().plus(self.later) }
-    }
-}
-
 /// `POST /instances`.
 pub async fn create(asked: Asked, Json(request): Json<InstanceRequest>) -> Answered {
-    let id = asked.id_for("create", &request);
+    let id = asked.id_for(Verb::CreateInstance.key(), &request);
     let done = atelier_studio::instances::create::create(&asked.caller, id.clone(), &request).await;
     let made = asked.or_known(&id, done, |answer| match answer {
         Answer::Instance(id) => Some(id),
@@ -193,8 +172,7 @@ pub struct Change {
 /// `PATCH /instances/{name}`.
 pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<Change>) -> Answered {
     let caller = &asked.caller;
-    let subject = find(caller, &name).await?;
-    authorise(caller, &subject, Action::InstanceConfigure).await?;
+    let subject = find_for(caller, &name, Verb::ConfigureInstance).await?;
     let id = asked.id_for("change", &(&name, &change));
     let why = parse_why(&change.why).map_err(AppError::from)?;
     let configures = change.idle_minutes.is_some() || change.idle_counts.is_some() || change.keeps_quota.is_some();
@@ -206,39 +184,16 @@ pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<C
         tags.check().map_err(AppError::from)?;
     }
     let id_of_tags = beside(&id, "tags");
+    let Change { idle_minutes, idle_counts, keeps_quota, tags, .. } = change;
     if configures {
-        configure(caller, id, &subject, &change, why.clone()).await?;
+        let settings = Settings { idle_minutes, idle_counts, keeps_quota };
+        configure(caller, id, &subject, settings, why.clone()).await?;
     }
-    if let Some(tags) = change.tags {
-        carry_out(caller, id_of_tags, &subject, Deed::Tag(tags), why).await?;
+    if let Some(tags) = tags {
+        let order = Order::TagInstance { instance: subject.id, tags };
+        carry_out(caller, id_of_tags, &subject, order, why).await?;
     }
-    Ok(json(StatusCode::OK, &view_of(caller, subject.id).await?))
-}
-
-async fn configure(
-    caller: &Caller,
-    id: CommandId,
-    subject: &Subject,
-    change: &Change,
-    why: Option<String>,
-) -> Answered<()> {
-    let (instance, workspace) = (subject.id, caller.actor()?.workspace.id.clone());
-    let present = ask(caller, move |world| {
-        let instance = world.instance(instance)?;
-        Some((instance.idle.clone(), instance.keeps_quota, world.idle_rules(&workspace)))
-    });
-    let (idle, keeps_quota, rules) = present.await?.ok_or_else(|| Refusal::not_found("instance"))?;
-    let idle = match (change.idle_minutes, &change.idle_counts, idle) {
-        (None, None, idle) => idle,
-        (None, Some(counts), Some(idle)) => Some(IdlePolicy { counts: counts.clone(), ..idle }),
-        (minutes, counts, idle) => {
-            let counts = counts.clone().or_else(|| idle.map(|idle| idle.counts));
-            idle_of(&rules, minutes, counts.as_ref())
-        }
-    };
-    let deed = Deed::Configure { idle, keeps_quota: change.keeps_quota.unwrap_or(keeps_quota) };
-    carry_out(caller, id, subject, deed, why).await?;
-    Ok(())
+    shown(caller, Verb::ConfigureInstance, subject.id).await
 }
 
 #[derive(Debug, Serialize)]
@@ -252,26 +207,30 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
     let caller = &asked.caller;
     let why = parse_why(&parameters.take("why")?.unwrap_or_default()).map_err(AppError::from)?;
     parameters.none_left(&["why"])?;
-    let id = asked.id_for("delete", &name);
+    let id = asked.id_for(Verb::DeleteInstance.key(), &name);
     let subject = asked.or_known(&id, find(caller, &name).await.map(Some), |_| Some(None)).await?;
     let state = match subject {
         Some(subject) => {
             let instance = subject.id;
-            carry_out(caller, id, &subject, Deed::Delete, why).await?;
+            carry_out(caller, id, &subject, Order::DeleteInstance(instance), why).await?;
             let is_there = ask(caller, move |world| world.instance(instance).is_some()).await?;
             if is_there { "deleting" } else { "deleted" }
         }
         // It was deleted when this was asked before.
         None => "deleted",
     };
-    Ok(json(StatusCode::ACCEPTED, &GoneView { name: name.to_lowercase(), state }))
+    Ok(json(status_of(Verb::DeleteInstance), &GoneView { name: name.to_lowercase(), state }))
 }
 
-/// An instance by its id.
 pub async fn view_of(caller: &Caller, id: InstanceId) -> Answered<InstanceView> {
-    let now = Clock::of(caller);
-    let found = ask(caller, move |world| Some(InstanceView::of(world, world.instance(id)?, now.at(world)))).await?;
+    let as_of = AsOf::now(caller)?;
+    let found = ask(caller, move |world| Some(read::InstanceView::of(world, world.instance(id)?, &as_of))).await?;
     let view = found.ok_or_else(|| Refusal::not_found("instance"))?;
-    let people = People::of(caller, view.people()).await?;
-    Ok(view.of_people(&people))
+    let people = People::of(caller, people_in(&view)).await?;
+    Ok(InstanceView::of(&view, &people))
+}
+
+/// The people in it, whose present names the engine does not know.
+fn people_in(view: &read::InstanceView) -> [UserId; 2] {
+    [view.instance.owner.clone(), view.instance.creator().clone()]
 }

@@ -1,14 +1,15 @@
 //! Sharing applications of instances over the API.
 
 use atelier_domain::app_sharing::Level;
-use atelier_domain::text::{Problem, shortened};
-use atelier_domain::{Timestamp, paths};
+use atelier_domain::paths;
+use atelier_engine::store::Person;
 use atelier_studio::instances::sharing;
 use atelier_studio::instances::sharing::{ShareRequest, ShareRow, SharedWithMe};
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
+use crate::instances::rest::actions::time;
 use crate::server::rest::asked::{Asked, Json, Parameters};
 use crate::server::rest::problem::Answered;
 use crate::server::rest::view::{When, json};
@@ -18,6 +19,12 @@ struct Who {
     id: String,
     name: String,
     email: String,
+}
+
+impl From<Person> for Who {
+    fn from(person: Person) -> Self {
+        Self { id: person.id.to_string(), name: person.name, email: person.email }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -37,7 +44,7 @@ struct ShareView {
 impl From<ShareRow> for ShareView {
     fn from(row: ShareRow) -> Self {
         Self {
-            person: Who { id: row.person.id.to_string(), name: row.person.name, email: row.person.email },
+            person: row.person.into(),
             level: row.level,
             opens: row.opens,
             meaning: row.opens.unwrap_or(row.level).meaning(&row.app),
@@ -57,11 +64,10 @@ struct Shares {
 /// `GET /instances/{name}/shares`: for its owner.
 pub async fn list(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
-    let (_, rows) = sharing::list(&asked.caller, &name).await?;
+    let rows = sharing::list(&asked.caller, &name).await?;
     Ok(json(StatusCode::OK, &Shares { shares: rows.into_iter().map(ShareView::from).collect() }))
 }
 
-/// What shall be shared.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wanted {
@@ -75,13 +81,7 @@ pub struct Wanted {
 
 /// `PUT /instances/{name}/shares`: shares an application, or changes how it is shared.
 pub async fn put(asked: Asked, Path(name): Path<String>, Json(body): Json<Wanted>) -> Answered {
-    let until = match body.until.as_deref() {
-        None => Ok(None),
-        Some(text) => text.parse::<jiff::Timestamp>().map(|at| Some(Timestamp(at.as_millisecond()))).map_err(|_| {
-            let start = shortened(text);
-            Problem::new("until", format!("A time is written as 2026-03-19T18:30:00Z, not “{start}”."))
-        }),
-    };
+    let until = body.until.as_deref().map(time).transpose();
     let request = ShareRequest { person: body.person, app: body.app, level: body.level, until };
     let (_, row) = sharing::put(&asked.caller, &name, request).await?;
     Ok(json(StatusCode::OK, &ShareView::from(row)))
@@ -124,7 +124,7 @@ pub async fn with_me(asked: Asked, parameters: Parameters) -> Answered {
             open: format!("{address}{}", paths::open_app(&slug, &name, &app, "/")),
             state: state.key(),
             instance: name,
-            owner: Who { id: owner.id.to_string(), name: owner.name, email: owner.email },
+            owner: owner.into(),
             meaning: level.meaning(&app),
             app,
             level,

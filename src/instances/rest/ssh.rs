@@ -50,7 +50,6 @@ pub async fn keys(asked: Asked, parameters: Parameters) -> Answered {
     Ok(json(StatusCode::OK, &KeysView { keys }))
 }
 
-/// A key to add.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewKey {
@@ -122,7 +121,6 @@ pub async fn show(asked: Asked, Path(name): Path<String>, parameters: Parameters
     Ok(json(StatusCode::OK, &view(&asked.caller, &subject).await?))
 }
 
-/// On or off.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {

@@ -1,12 +1,14 @@
 //! Giving an instance to somebody else over the API.
 
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::text::parse_why;
+use atelier_studio::instances::transfer;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
-use crate::instances::rest::view_of;
+use crate::instances::rest::actions::shown;
 use crate::server::rest::asked::{Asked, Json, Parameters};
 use crate::server::rest::problem::Answered;
 use crate::server::rest::view::json;
@@ -20,7 +22,7 @@ struct Question {
 /// `GET /instances/{name}/transfer`: what giving it away would take out of its home.
 pub async fn question(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
-    let (_, taken_out) = atelier_studio::instances::transfer::question(&asked.caller, &name).await?;
+    let (_, taken_out) = transfer::question(&asked.caller, &name).await?;
     Ok(json(StatusCode::OK, &Question { taken_out }))
 }
 
@@ -35,8 +37,7 @@ pub struct Wanted {
 /// `POST /instances/{name}/transfer`. On its way when this is answered.
 pub async fn give(asked: Asked, Path(name): Path<String>, Json(body): Json<Wanted>) -> Answered {
     let why = parse_why(&body.why).map_err(AppError::from)?;
-    let id = asked.id_for("transfer", &(&name, &body));
-    let (subject, _, _) =
-        atelier_studio::instances::transfer::transfer(&asked.caller, id, &name, &body.to, why).await?;
-    Ok(json(StatusCode::ACCEPTED, &view_of(&asked.caller, subject.id).await?))
+    let id = asked.id_for(Verb::TransferInstance.key(), &(&name, &body));
+    let (subject, _, _) = transfer::transfer(&asked.caller, id, &name, &body.to, why).await?;
+    shown(&asked.caller, Verb::TransferInstance, subject.id).await
 }

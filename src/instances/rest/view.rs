@@ -2,22 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use atelier_domain::UserId;
 use atelier_domain::compute::idle::Source;
-use atelier_domain::compute::instance::{Instance, InstanceState, Operation, OperationResult, Trigger};
+use atelier_domain::compute::instance::{InstanceState, Operation, OperationResult, Trigger};
 use atelier_domain::compute::notice::StopWhy;
 use atelier_domain::compute::script::Script;
-use atelier_domain::compute::start::{StartStep, StartTimes};
+use atelier_domain::compute::start::StartStep;
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::verb::InstanceVerb;
-use atelier_domain::time::{Now, Span};
-use atelier_domain::world::World;
+use atelier_domain::time::Span;
+use atelier_studio::instances::plan::Plan;
+use atelier_studio::instances::view::{self as read, Cause};
 use serde::Serialize;
 
 use crate::server::rest::people::{People, PersonView};
 use crate::server::rest::view::{ReasonView, ResourcesView, When};
 
-/// An instance.
 #[derive(Debug, Serialize)]
 pub struct InstanceView {
     id: String,
@@ -26,7 +25,7 @@ pub struct InstanceView {
     /// Whether nothing goes on that leads to another state by itself.
     is_settled: bool,
     /// What it waits for, or how the last operation failed.
-    reason: Option<ReasonView>,
+    reason: Option<CauseView>,
     owner: PersonView,
     creator: PersonView,
     size: String,
@@ -39,13 +38,17 @@ pub struct InstanceView {
     scripts: ScriptsView,
     operation: OperationView,
     start: Option<StartView>,
-    /// Jobs that run on it.
     jobs: u64,
     tags: Tags,
     created: When,
     links: Links,
-    #[serde(skip)]
-    people: [UserId; 2],
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum CauseView {
+    Reason(ReasonView),
+    Node { code: &'static str, sentence: String, next_step: Option<String> },
 }
 
 #[derive(Debug, Serialize)]
@@ -56,7 +59,6 @@ struct NextView {
     idle_stops: Option<When>,
     /// Not stopped for want of activity before then.
     kept_until: Option<When>,
-    /// Whether a stop was announced.
     is_announced: bool,
 }
 
@@ -65,7 +67,6 @@ struct StopView {
     at: When,
     why: &'static str,
     by: Option<String>,
-    /// Whether it waits for running jobs.
     is_draining: bool,
 }
 
@@ -130,33 +131,30 @@ struct Links {
     node: Option<String>,
 }
 
+impl From<&Cause> for CauseView {
+    fn from(cause: &Cause) -> Self {
+        match cause {
+            Cause::Reason(reason) => Self::Reason(reason.clone().into()),
+            _ => Self::Node { code: cause.code(), sentence: cause.sentence(), next_step: cause.next_step() },
+        }
+    }
+}
+
 impl InstanceView {
-    /// From what the engine knows.
-    pub fn of(world: &World, instance: &Instance, now: Now) -> Self {
-        let (state, own) = (world.instance_state(instance), path(instance.name.as_str()));
-        let failed = match &instance.operation.result {
-            Some(OperationResult::Failed(reason)) => Some((**reason).clone()),
-            _ => None,
-        };
-        let reason = match state {
-            InstanceState::Running | InstanceState::JobRunning => None,
-            _ => failed.or_else(|| world.explain_instance(instance.id)),
-        };
-        let size = world.sizes().find(|size| size.name == instance.size);
-        let nobody = People::default();
+    pub fn of(view: &read::InstanceView, people: &People) -> Self {
+        let (instance, own) = (&view.instance, path(&view.name));
         Self {
             id: instance.id.to_string(),
-            name: instance.name.to_string(),
-            state,
-            is_settled: is_settled(instance),
-            reason: reason.map(ReasonView::from),
-            owner: nobody.view(&instance.owner),
-            creator: nobody.view(instance.creator()),
-            people: [instance.owner.clone(), instance.creator().clone()],
+            name: view.name.clone(),
+            state: view.state,
+            is_settled: view.is_settled(),
+            reason: view.cause.as_ref().map(CauseView::from),
+            owner: people.view(&instance.owner),
+            creator: people.view(instance.creator()),
             size: instance.size.to_string(),
-            resources: size.map(|size| size.shape.into()),
+            resources: view.size.as_ref().map(|size| size.shape.into()),
             node: instance.node.map(|node| node.to_string()),
-            next: next(world, instance, now),
+            next: next(&view.plan),
             idle: instance.idle.as_ref().map(|idle| IdleView {
                 minutes: idle.window.as_millis() / 60_000,
                 counts: idle.counts.clone(),
@@ -171,59 +169,41 @@ impl InstanceView {
                 is_accepted: instance.scripts_accepted,
             },
             operation: operation(&instance.operation),
-            start: instance.start.as_ref().map(|times| start(times, now)),
-            jobs: world.jobs_on(instance),
+            start: view.start().map(start),
+            jobs: view.plan.jobs,
             tags: instance.tags.clone(),
             created: When(instance.created),
             links: Links {
                 apps: format!("{own}/apps"),
-                jobs: format!("/api/v1/jobs?instance={}", instance.name),
+                jobs: format!("/api/v1/jobs?instance={}", view.name),
                 node: instance.node.map(|node| format!("/api/v1/nodes/{node}")),
                 own,
             },
         }
     }
-
-    /// The people in it, whose names the engine does not know.
-    pub fn people(&self) -> impl Iterator<Item = UserId> + use<> {
-        self.people.clone().into_iter()
-    }
-
-    /// With their names.
-    #[must_use]
-    pub fn of_people(self, people: &People) -> Self {
-        let [owner, creator] = &self.people;
-        Self { owner: people.view(owner), creator: people.view(creator), ..self }
-    }
 }
 
-/// Whether nothing goes on that leads to another state by itself.
-pub fn is_settled(instance: &Instance) -> bool {
-    instance.phase.deadline().is_none()
-}
-
-/// The address of an instance.
 pub fn path(name: &str) -> String {
     format!("/api/v1/instances/{name}")
 }
 
-fn next(world: &World, instance: &Instance, now: Now) -> NextView {
-    let planned = world.next_actions(instance.id, now).unwrap_or_default();
+fn next(plan: &Plan) -> NextView {
+    let planned = &plan.next;
     NextView {
-        starts: planned.start.map(|start| When(start.at)),
-        stops: planned.stop.map(|stop| StopView {
+        starts: planned.start.as_ref().map(|start| When(start.at)),
+        stops: planned.stop.as_ref().map(|stop| StopView {
             at: When(stop.at),
             why: match stop.why {
                 StopWhy::Schedule(_) => "schedule",
                 StopWhy::Postponed => "postponed",
                 StopWhy::Idle => "idle",
             },
-            by: stop.by,
+            by: stop.by.clone(),
             is_draining: stop.is_draining,
         }),
-        idle_stops: planned.idle.filter(|_| world.jobs_on(instance) == 0).map(When),
+        idle_stops: planned.idle.map(When),
         kept_until: planned.kept_until.map(When),
-        is_announced: !instance.notices.is_empty(),
+        is_announced: plan.is_announced,
     }
 }
 
@@ -253,17 +233,17 @@ fn operation(operation: &Operation) -> OperationView {
     }
 }
 
-fn start(times: &StartTimes, now: Now) -> StartView {
-    let steps = times.waterfall(now.wall).into_iter().map(|bar| StepView {
+fn start(start: read::StartView) -> StartView {
+    let steps = start.bars.into_iter().map(|bar| StepView {
         step: bar.step,
         after_seconds: seconds(bar.after),
         took_seconds: seconds(bar.took),
         is_running: bar.is_running,
     });
     StartView {
-        at: When(times.at),
-        took_seconds: times.took().map(seconds),
-        has_failed: times.failed.is_some() && times.scripted.is_none(),
+        at: When(start.at),
+        took_seconds: start.took.map(seconds),
+        has_failed: start.has_failed,
         steps: steps.collect(),
     }
 }

@@ -3,6 +3,7 @@
 use atelier_domain::paths;
 use atelier_domain::text::Problem;
 use atelier_studio::caller::Caller;
+use atelier_studio::instances::create::{beside_size, create};
 use atelier_studio::schedules::commands as schedule;
 
 use crate::error::AppError;
@@ -11,9 +12,7 @@ use crate::instances::wizard::request::NewInstanceForm;
 /// Makes the instance and its schedules. Says where it is and what happens now.
 pub async fn make(caller: &Caller, form: &NewInstanceForm) -> Result<(String, String), AppError> {
     let (name, starts) = (&form.request.name, form.request.starts);
-    let made = atelier_studio::instances::create::create(caller, form.id.clone(), &form.request)
-        .await
-        .map_err(beside_its_field)?;
+    let made = create(caller, form.id.clone(), &form.request).await.map_err(beside_its_field)?;
     let next = paths::instance(&caller.actor()?.workspace.slug, name);
     let mut said = match starts {
         true => format!("{name} was created and starts now."),
@@ -29,17 +28,14 @@ pub async fn make(caller: &Caller, form: &NewInstanceForm) -> Result<(String, St
 
 /// Refusals that one field is to blame for, under the names that fields have here.
 fn beside_its_field(error: AppError) -> AppError {
-    if let AppError::Invalid { mut problems } = error {
-        for problem in problems.iter_mut().filter(|problem| problem.field == "idle") {
-            problem.field = "idle_minutes".into();
+    match error {
+        AppError::Invalid { mut problems } => {
+            for problem in problems.iter_mut().filter(|problem| problem.field == "idle") {
+                problem.field = "idle_minutes".into();
+            }
+            AppError::Invalid { problems }
         }
-        return AppError::Invalid { problems };
+        AppError::Refused { code, message } if code == "name-taken" => Problem::new("name", message).into(),
+        other => beside_size(other),
     }
-    let AppError::Refused { code, message } = &error else { return error };
-    let field = match code.as_str() {
-        "name-taken" => "name",
-        "unknown-size" | "quota-none" | "quota-too-small" | "capacity-too-small" => "size",
-        _ => return error,
-    };
-    Problem::new(field, message.clone()).into()
 }

@@ -30,7 +30,7 @@ pub fn NewInstancePage() -> impl IntoView {
     studio(place, |visit| {
         let (caller, state) = (here(), visit.form(FORM));
         let query = |name: &str| page::query(name).unwrap_or_default();
-        let (draft, step) = (query("draft"), Step::from_key(&query("step")));
+        let (draft, step) = (query("draft"), Step::or_first(&query("step")));
         let proposed = ["name", "size"].map(|field| (field, query(field)));
         let typed = visit.flash.as_ref().filter(|flash| flash.form == FORM && !flash.values.is_empty());
         let typed = typed.map(|flash| {

@@ -69,12 +69,12 @@ pub async fn take(State(state): State<AppState>, request: Request) -> Response {
         Err((status, why)) => return plain_page::page(status, "The form did not arrive whole", &why, &request_id),
     };
     sent.fields.copy_monday(&sent.copy);
-    let here = Step::from_key(&sent.step);
+    let here = Step::or_first(&sent.step);
     let wanted = match sent.go.as_str() {
         "" | "stay" => here,
         "next" => here.next().unwrap_or(here),
         "create" => Step::Review,
-        key => Step::from_key(key),
+        key => Step::or_first(key),
     };
     // Script that is wrong in itself was not kept: the step stays.
     let wanted = if sent.problems.is_empty() { wanted } else { Step::Applications };

@@ -9,7 +9,6 @@ use atelier_studio::schedules::commands::NewSchedule;
 pub struct NewInstanceForm {
     /// The id of the command, so that the same form sent twice makes one instance.
     pub id: CommandId,
-    /// The instance.
     pub request: InstanceRequest,
     /// When it starts and stops by itself.
     pub schedules: Vec<NewSchedule>,

@@ -20,54 +20,26 @@ use crate::instances::wizard::summary::{Summary, summarise};
 /// The people that the list has room for.
 const MOST_PEOPLE: i64 = 1_000;
 
-/// A step of the wizard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
-    /// Name, owner and size.
-    Size,
-    /// When it starts and stops by itself.
-    Schedule,
-    /// Whose it is, and what it keeps.
-    Access,
-    /// What runs in it, and the scripts before.
-    Applications,
-    /// Notes.
-    Tags,
-    /// All of it.
-    Review,
+atelier_domain::keyed_enum! {
+    /// A step, in the order of the wizard.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    pub enum Step {
+        /// Name, owner and size.
+        Size = "size", "Size";
+        Schedule = "schedule", "Schedule";
+        /// Whose it is, and what it keeps.
+        Access = "access", "Access";
+        /// What runs in it, and the scripts before.
+        Applications = "applications", "Applications";
+        Tags = "tags", "Tags";
+        Review = "review", "Review";
+    }
 }
 
 impl Step {
-    /// All of them, in order.
-    pub const ALL: [Self; 6] = [Self::Size, Self::Schedule, Self::Access, Self::Applications, Self::Tags, Self::Review];
-
-    /// The name in the address.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Size => "size",
-            Self::Schedule => "schedule",
-            Self::Access => "access",
-            Self::Applications => "applications",
-            Self::Tags => "tags",
-            Self::Review => "review",
-        }
-    }
-
-    /// For people.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Size => "Size",
-            Self::Schedule => "Schedule",
-            Self::Access => "Access",
-            Self::Applications => "Applications",
-            Self::Tags => "Tags",
-            Self::Review => "Review",
-        }
-    }
-
     /// The step of that name; the first if there is none.
-    pub fn from_key(key: &str) -> Self {
-        Self::ALL.into_iter().find(|step| step.key() == key).unwrap_or(Self::Size)
+    pub fn or_first(key: &str) -> Self {
+        Self::from_key(key).unwrap_or(Self::Size)
     }
 
     /// The step that shows a field.
@@ -126,14 +98,11 @@ pub fn is_shown(step: Step, field: &str) -> bool {
     }
 }
 
-/// What the wizard shows.
 #[derive(Clone, Debug)]
 pub struct Wizard {
-    /// The step.
     pub step: Step,
     /// What was typed so far, or is proposed.
     pub fields: Fields,
-    /// What is wrong with it.
     pub problems: Vec<Problem>,
     /// What decides beside it.
     pub known: Known,
@@ -141,7 +110,6 @@ pub struct Wizard {
     pub sizes: Vec<SizeRow>,
     /// What is to be said about the name.
     pub name: NameVerdict,
-    /// What it would be and cost.
     pub summary: Summary,
     /// Whether what was typed before could not be found.
     pub is_lost: bool,
@@ -279,8 +247,8 @@ mod tests {
         ] {
             assert_eq!(Step::of_field(field), step, "{field}");
         }
-        assert_eq!(Step::from_key("review"), Step::Review);
-        assert_eq!(Step::from_key("nonsense"), Step::Size);
+        assert_eq!(Step::or_first("review"), Step::Review);
+        assert_eq!(Step::or_first("nonsense"), Step::Size);
         assert_eq!((Step::Size.before(), Step::Size.next()), (None, Some(Step::Schedule)));
         assert_eq!((Step::Review.before(), Step::Review.next()), (Some(Step::Tags), None));
     }

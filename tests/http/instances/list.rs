@@ -103,13 +103,9 @@ async fn several_are_changed_at_once_and_each_says_what_came_of_it() {
     let ask = |verb: &str| format!("/w/perception/instances/confirm/{verb}?id=abc-lab&id=zzz-lab");
     let question = mara.get(&ask("stop")).await;
     question.shows("Stop 1 of 2 selected instances?").shows("What is only in memory is lost. Its home is kept.");
-    question
-        .shows("It is stopped, or on its way there.")
-        .shows("no change")
-        .shows("€0.12/h saved")
-        .shows("Stop abc-lab");
+    question.shows("It's already stopped.").shows("no change").shows("€0.12/h saved").shows("Stop abc-lab");
     question.hides("value=\"zzz-lab\"");
-    mara.get(&ask("start")).await.shows("Start 1 of 2").shows("It runs already.");
+    mara.get(&ask("start")).await.shows("Start 1 of 2").shows("It's already running.");
     mara.get(&ask("delete")).await.shows("Delete 2 instances?").shows("an operator can bring the home back for 7 days");
     mara.get("/w/perception/instances/confirm/stop").await.shows("No instance is selected");
     assert_eq!(mara.get("/w/perception/instances/confirm/explode?id=abc-lab").await.status, StatusCode::NOT_FOUND);
@@ -117,7 +113,7 @@ async fn several_are_changed_at_once_and_each_says_what_came_of_it() {
 
     let fields = [("verb", "stop"), ("ids[]", "abc-lab"), ("ids[]", "zzz-lab"), ("why", "night")];
     let done = mara.submit(&ask("stop"), "change_instances", &fields).await;
-    done.shows("abc-lab is stopping.").shows("zzz-lab was left as it is: It is stopped, or on its way there.");
+    done.shows("abc-lab is stopping.").shows("zzz-lab was left as it is: It's already stopped.");
     studio.until_state(id, InstanceState::Stopping).await;
     let history = studio.browser("ines").await.get("/w/perception/activity").await;
     history.shows("stopped the instance abc-lab").shows("night");

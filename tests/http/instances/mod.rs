@@ -1,6 +1,7 @@
 //! Instances: the list, their pages, who may do what, the way into applications, logs, and the API.
 
 mod agent;
+mod agreement;
 mod api;
 mod list;
 mod logs;

@@ -8,51 +8,33 @@ use atelier_protocol::{AppState, AppStatus, AppsStatus};
 
 use crate::instances::commands::{JUPYTER, TERMINAL, VSCODE};
 
-/// How an application does, for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppLook {
-    /// Its instance is off, or it cannot be had at all.
-    Off,
-    /// It comes.
-    Starting,
-    /// It can be opened.
-    Ready,
-    /// It ended too often, or never answered.
-    Failed,
-}
-
-impl AppLook {
-    /// The name in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Starting => "starting",
-            Self::Ready => "ready",
-            Self::Failed => "failed",
-        }
+atelier_domain::keyed_enum! {
+    /// How an application does, for people.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+    pub enum AppLook {
+        /// Its instance is off, or it cannot be had at all.
+        #[default]
+        Off = "off";
+        Starting = "starting";
+        /// It can be opened.
+        Ready = "ready";
+        /// It ended too often, or never answered.
+        Failed = "failed";
     }
 }
 
 /// An application.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppView {
-    /// Its name in addresses.
     pub name: String,
-    /// Its name for people.
     pub label: String,
-    /// A shorter one, for lists.
-    pub short: &'static str,
-    /// Its icon.
     pub icon: &'static str,
-    /// How it does.
     pub look: AppLook,
     /// The same in words.
     pub said: String,
     /// What it printed last, when it failed.
     pub last_lines: Vec<String>,
-    /// The page that opens.
     pub page: String,
-    /// Whether its owner added it.
     pub is_custom: bool,
     /// Whether other people of its machine can reach its port, or will be able to.
     pub is_exposed: bool,
@@ -61,14 +43,26 @@ pub struct AppView {
 /// What is known of an instance's node right now.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Whether its agent is connected.
     pub is_connected: bool,
     /// What the agent says of the applications; nothing of an earlier operation counts.
     pub status: Option<AppsStatus>,
-    /// What its owner added.
     pub custom: Vec<CustomApp>,
     /// Whether VS Code is installed on this server.
     pub has_vscode: bool,
+}
+
+impl Known {
+    fn status_of(&self, name: &str) -> Option<&AppStatus> {
+        self.status.as_ref()?.apps.iter().find(|app| app.name == name)
+    }
+
+    /// What it means that the agent of a running instance says nothing of an application of Atelier's.
+    const fn unsaid(&self, missing: &'static str) -> (AppLook, &'static str) {
+        match self.status {
+            Some(_) => (AppLook::Off, missing),
+            None => (AppLook::Starting, "Nothing is known of it yet"),
+        }
+    }
 }
 
 /// All applications of an instance in that state.
@@ -81,71 +75,36 @@ fn is_up(state: InstanceState) -> bool {
     matches!(state, InstanceState::Running | InstanceState::JobRunning)
 }
 
-fn is_coming(state: InstanceState) -> bool {
-    matches!(
-        state,
-        InstanceState::Creating
-            | InstanceState::Starting
-            | InstanceState::SettingUp
-            | InstanceState::UserSettingUp
-            | InstanceState::Restarting
-    )
-}
-
-fn jupyter(state: InstanceState, known: &Known) -> AppView {
-    let (status, app) = (known.status.as_ref(), status_of(known, JUPYTER));
-    let (look, said, last_lines) = match (app, status) {
-        (Some(app), _) if is_up(state) => described(app),
-        (None, Some(_)) if is_up(state) => {
-            (AppLook::Off, "This server has no environment for it yet".to_owned(), Vec::new())
-        }
-        (_, None) if is_up(state) => (AppLook::Starting, "Nothing is known of it yet".to_owned(), Vec::new()),
-        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
-    };
-    AppView {
-        name: JUPYTER.into(),
-        label: "JupyterLab".into(),
-        short: "Lab",
-        icon: "notebook",
-        look,
-        said,
-        last_lines,
-        page: "/lab".into(),
-        is_custom: false,
-        is_exposed: false,
+impl AppView {
+    /// How it does while its instance is in that state; `unsaid` is what it means that its agent says nothing of it.
+    fn doing(self, state: InstanceState, status: Option<&AppStatus>, unsaid: (AppLook, &str)) -> Self {
+        let (look, said, last_lines) = match status {
+            _ if !is_up(state) => not_up(state),
+            Some(status) => described(status),
+            None => (unsaid.0, unsaid.1.to_owned(), Vec::new()),
+        };
+        Self { look, said, last_lines, ..self }
     }
 }
 
-fn status_of<'a>(known: &'a Known, name: &str) -> Option<&'a AppStatus> {
-    known.status.as_ref()?.apps.iter().find(|app| app.name == name)
+fn jupyter(state: InstanceState, known: &Known) -> AppView {
+    let app = AppView {
+        name: JUPYTER.into(),
+        label: "JupyterLab".into(),
+        icon: "notebook",
+        page: "/lab".into(),
+        ..AppView::default()
+    };
+    app.doing(state, known.status_of(JUPYTER), known.unsaid("This server has no environment for it yet"))
 }
 
 /// VS Code is offered where it is installed, or was when the instance started.
 fn vscode(state: InstanceState, known: &Known) -> Option<AppView> {
-    let app = status_of(known, VSCODE);
-    if app.is_none() && !known.has_vscode {
-        return None;
-    }
-    let (look, said, last_lines) = match app {
-        Some(app) if is_up(state) => described(app),
-        None if is_up(state) && known.status.is_some() => {
-            (AppLook::Off, "Restart the instance to get it".to_owned(), Vec::new())
-        }
-        None if is_up(state) => (AppLook::Starting, "Nothing is known of it yet".to_owned(), Vec::new()),
-        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
-    };
-    Some(AppView {
-        name: VSCODE.into(),
-        label: "VS Code".into(),
-        short: "Code",
-        icon: "code",
-        look,
-        said,
-        last_lines,
-        page: "/".into(),
-        is_custom: false,
-        is_exposed: false,
-    })
+    let status = known.status_of(VSCODE);
+    let app =
+        AppView { name: VSCODE.into(), label: "VS Code".into(), icon: "code", page: "/".into(), ..AppView::default() };
+    let is_offered = status.is_some() || known.has_vscode;
+    is_offered.then(|| app.doing(state, status, known.unsaid("Restart the instance to get it")))
 }
 
 /// The terminal needs no process of its own: it opens as soon as the environment is there, also where scripts failed.
@@ -157,68 +116,56 @@ fn terminal(state: InstanceState, known: &Known) -> AppView {
         (true, true) if is_rescue => (AppLook::Ready, "To mend what failed".to_owned()),
         (true, true) if open > 0 => (AppLook::Ready, format!("{} open", counted(open, "session", "sessions"))),
         (true, true) => (AppLook::Ready, "Ready".to_owned()),
-        (false, _) => (elsewhere(state), off(state).to_owned()),
+        (false, _) => {
+            let (look, said, _) = not_up(state);
+            (look, said)
+        }
     };
     AppView {
         name: TERMINAL.into(),
         label: if is_rescue { "Rescue terminal".into() } else { "Terminal".into() },
-        short: if is_rescue { "Rescue" } else { "Terminal" },
         icon: "terminal",
         look,
         said,
-        last_lines: Vec::new(),
         page: "/".into(),
-        is_custom: false,
-        is_exposed: false,
+        ..AppView::default()
     }
 }
 
 fn custom(state: InstanceState, known: &Known, app: &CustomApp) -> AppView {
-    let status = status_of(known, app.name.as_str());
-    let (look, said, last_lines) = match status {
-        Some(status) if is_up(state) => described(status),
-        None if is_up(state) => (AppLook::Starting, "Its agent hears of it in a moment".to_owned(), Vec::new()),
-        _ => (elsewhere(state), off(state).to_owned(), Vec::new()),
-    };
+    let status = known.status_of(app.name.as_str());
     let is_open = app.draft.port.is_some() && app.draft.network == Network::Open;
-    AppView {
+    let view = AppView {
         name: app.name.to_string(),
         label: app.label().to_owned(),
-        short: "Open",
         icon: match app.draft.preset {
             Preset::Tensorboard => "gauge",
             Preset::Mlflow => "audit",
             Preset::Marimo => "notebook",
             Preset::Own => "bolt",
         },
-        look,
-        said,
-        last_lines,
         page: app.draft.page.clone(),
         is_custom: true,
         is_exposed: status.map_or(is_open, |status| status.is_exposed),
-    }
+        ..AppView::default()
+    };
+    view.doing(state, status, (AppLook::Starting, "Its agent hears of it in a moment"))
 }
 
-const fn elsewhere(state: InstanceState) -> AppLook {
-    match state {
+/// Where its instance is not up.
+fn not_up(state: InstanceState) -> (AppLook, String, Vec<String>) {
+    let (look, said) = match state {
         InstanceState::Creating
         | InstanceState::Starting
         | InstanceState::SettingUp
         | InstanceState::UserSettingUp
-        | InstanceState::Restarting => AppLook::Starting,
-        _ => AppLook::Off,
-    }
-}
-
-fn off(state: InstanceState) -> &'static str {
-    match state {
-        _ if is_coming(state) => "Starts with the instance",
-        InstanceState::Stopped | InstanceState::Stopping | InstanceState::Resizing => "Start and open",
-        InstanceState::SetupFailed | InstanceState::UserSetupFailed => "Waits for a set-up that works",
-        InstanceState::Unknown | InstanceState::Unusable => "Its node does not answer",
-        _ => "Not there",
-    }
+        | InstanceState::Restarting => (AppLook::Starting, "Starts with the instance"),
+        InstanceState::Stopped | InstanceState::Stopping | InstanceState::Resizing => (AppLook::Off, "Start and open"),
+        InstanceState::SetupFailed | InstanceState::UserSetupFailed => (AppLook::Off, "Waits for a set-up that works"),
+        InstanceState::Unknown | InstanceState::Unusable => (AppLook::Off, "Its node does not answer"),
+        _ => (AppLook::Off, "Not there"),
+    };
+    (look, said.to_owned(), Vec::new())
 }
 
 fn described(app: &AppStatus) -> (AppLook, String, Vec<String>) {

@@ -11,13 +11,9 @@ use atelier_protocol::Activity;
 /// A kind of activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignalRow {
-    /// Which.
     pub source: Source,
-    /// What it is called.
-    pub label: &'static str,
     /// What is known of it: which notebook, how many percent.
     pub detail: String,
-    /// Whether there is some now.
     pub is_active: bool,
     /// How long ago there was some; none if there never was.
     pub ago: Option<Span>,
@@ -28,20 +24,15 @@ pub struct SignalRow {
 /// What the World keeps of an instance's activity.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
-    /// When it stops for want of activity.
     pub policy: Option<IdlePolicy>,
     /// Whether an administrator's rule made it so.
     pub is_by_policy: bool,
-    /// What was seen.
     pub watch: IdleWatch,
-    /// How many jobs run on it.
     pub jobs: u64,
-    /// When that was looked at.
     pub now: Mono,
 }
 
 impl Watched {
-    /// From its record.
     pub fn of(instance: &Instance, jobs: u64, now: Mono) -> Self {
         Self {
             policy: instance.idle.clone(),
@@ -72,9 +63,6 @@ impl Watched {
     }
 }
 
-/// What is always shown; the others only once they were seen.
-const ALWAYS: [Source; 5] = [Source::Kernel, Source::Terminal, Source::App, Source::Job, Source::Processor];
-
 /// The rows of the panel.
 pub fn signals(watched: &Watched, activity: Option<&(Timestamp, Activity)>, now: Timestamp) -> Vec<SignalRow> {
     let told: BTreeMap<Source, (bool, &str)> = activity
@@ -84,7 +72,7 @@ pub fn signals(watched: &Watched, activity: Option<&(Timestamp, Activity)>, now:
         .collect();
     let told_ago = activity.map(|(at, _)| now.since(*at));
     let is_shown = |source: &Source| {
-        ALWAYS.contains(source) || told.contains_key(source) || watched.watch.seen.contains_key(source)
+        source.is_always_shown() || told.contains_key(source) || watched.watch.seen.contains_key(source)
     };
     Source::ALL
         .into_iter()
@@ -99,7 +87,6 @@ pub fn signals(watched: &Watched, activity: Option<&(Timestamp, Activity)>, now:
             let seen = watched.watch.seen.get(&source).map(|at| watched.now.since(*at));
             SignalRow {
                 source,
-                label: label(source),
                 detail: described(source, detail, watched),
                 is_active,
                 ago: if is_active { Some(told_ago.unwrap_or_default()) } else { seen },
@@ -118,20 +105,6 @@ fn described(source: Source, detail: &str, watched: &Watched) -> String {
             if left > Span::ZERO { format!("For another {left}") } else { "Over".into() }
         }
         _ => detail.to_owned(),
-    }
-}
-
-const fn label(source: Source) -> &'static str {
-    match source {
-        Source::Kernel => "Notebook kernels",
-        Source::Terminal => "Terminals",
-        Source::Editor => "Typing in VS Code",
-        Source::Ssh => "SSH",
-        Source::Job => "Jobs",
-        Source::App => "Applications",
-        Source::Processor => "Processor",
-        Source::Gpu => "GPU",
-        Source::Extension => "Kept running",
     }
 }
 

@@ -1,14 +1,15 @@
-//! Instances: found, made, and everything that is done to them, by pages and by the API alike.
+//! What is done to an instance, by pages and by the API alike: it is found, the table of verbs says which right that needs, and one
+//! order goes to the engine.
+
+use std::collections::BTreeSet;
 
 use atelier_domain::UserId;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::InstanceId;
-use atelier_domain::compute::idle::IdlePolicy;
+use atelier_domain::compute::idle::{IdlePolicy, Source};
 use atelier_domain::compute::instance::InstanceState;
-use atelier_domain::compute::script::Scripts;
-use atelier_domain::compute::size::{ComputeName, SizeName};
-use atelier_domain::compute::tags::Tags;
-use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::compute::size::ComputeName;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::error::AppError;
 use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::{Answer, ComputeRef, Order};
@@ -16,23 +17,19 @@ pub use atelier_engine::fleet::{JUPYTER, TERMINAL, VSCODE};
 use atelier_engine::run::CommandId;
 
 use crate::caller::Caller;
+use crate::instances::create::idle_of;
 use crate::orders::{ask, order};
 
 /// An instance that something is done to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Which.
     pub id: InstanceId,
-    /// What it is called.
     pub name: ComputeName,
-    /// Whose it is.
     pub owner: UserId,
-    /// Where it stands.
     pub state: InstanceState,
 }
 
 impl Subject {
-    /// Whether it is the caller's own.
     pub fn whose(&self, caller: &Caller) -> Result<Whose, AppError> {
         Ok(whose(&caller.actor()?.person.id, &self.owner))
     }
@@ -41,92 +38,6 @@ impl Subject {
 /// Whether somebody's instance is one's own.
 pub fn whose(me: &UserId, owner: &UserId) -> Whose {
     if me == owner { Whose::Own } else { Whose::Others }
-}
-
-/// The right that a verb needs.
-pub const fn right_for(verb: InstanceVerb) -> Action {
-    match verb {
-        InstanceVerb::Create => Action::InstanceCreate,
-        InstanceVerb::Start | InstanceVerb::Stop | InstanceVerb::Restart => Action::InstanceOperate,
-        InstanceVerb::Rebuild | InstanceVerb::Resize | InstanceVerb::Configure => Action::InstanceConfigure,
-        InstanceVerb::Transfer => Action::InstanceTransfer,
-        InstanceVerb::Delete => Action::InstanceDelete,
-        InstanceVerb::Open => Action::InstanceConnect,
-        InstanceVerb::Submit => Action::JobSubmit,
-    }
-}
-
-/// Something that is done to an instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// Give it a node.
-    Start,
-    /// The same, because its owner opens an application.
-    Wake,
-    /// Take its node away.
-    Stop,
-    /// Start its applications again.
-    Restart,
-    /// A fresh environment.
-    Rebuild,
-    /// Another size.
-    Resize(SizeName),
-    /// Take it away.
-    Delete,
-    /// Keep it running for so long, whatever its activity.
-    Extend(Span),
-    /// Keep it running until then, over scheduled stops.
-    Postpone(Timestamp),
-    /// Leave its next scheduled stop out.
-    SkipStop,
-    /// How it stops and what it keeps.
-    Configure {
-        /// When it stops for want of activity.
-        idle: Option<IdlePolicy>,
-        /// Whether it keeps its quota while stopped.
-        keeps_quota: bool,
-    },
-    /// Notes.
-    Tag(Tags),
-    /// What runs when it starts.
-    SetScripts(Scripts),
-    /// Its owner has read what others made it run, or lets what somebody left in it run as them; the number is that of the change that
-    /// was read.
-    AcceptScripts(u32),
-}
-
-impl Deed {
-    /// The right that it needs. What scripts do they do as the owner: accepting them is like opening a terminal.
-    pub const fn action(&self) -> Action {
-        match self {
-            Self::Start | Self::Wake | Self::Stop | Self::Restart => Action::InstanceOperate,
-            Self::Extend(_) | Self::Postpone(_) | Self::SkipStop => Action::InstanceOperate,
-            Self::Rebuild | Self::Resize(_) | Self::Configure { .. } | Self::Tag(_) | Self::SetScripts(_) => {
-                Action::InstanceConfigure
-            }
-            Self::Delete => Action::InstanceDelete,
-            Self::AcceptScripts(_) => Action::InstanceConnect,
-        }
-    }
-
-    fn order(self, instance: InstanceId) -> Order {
-        match self {
-            Self::Start => Order::StartInstance(instance),
-            Self::Wake => Order::WakeInstance(instance),
-            Self::Stop => Order::StopInstance(instance),
-            Self::Restart => Order::RestartInstance(instance),
-            Self::Rebuild => Order::RebuildInstance(instance),
-            Self::Resize(size) => Order::ResizeInstance { instance, size },
-            Self::Delete => Order::DeleteInstance(instance),
-            Self::Extend(by) => Order::ExtendInstance { instance, by },
-            Self::Postpone(until) => Order::PostponeStop { instance, until },
-            Self::SkipStop => Order::SkipStop { instance },
-            Self::Configure { idle, keeps_quota } => Order::ConfigureInstance { instance, idle, keeps_quota },
-            Self::Tag(tags) => Order::TagInstance { instance, tags },
-            Self::SetScripts(scripts) => Order::SetScripts { instance, scripts },
-            Self::AcceptScripts(revision) => Order::AcceptScripts { instance, revision },
-        }
-    }
 }
 
 /// The instance of that name, if the caller may see it.
@@ -143,9 +54,30 @@ pub async fn find(caller: &Caller, name: &str) -> Result<Subject, AppError> {
     found.await?.ok_or_else(nobody)
 }
 
+/// The instance of that name, if the caller may do that to it, whatever its state.
+pub async fn find_for(caller: &Caller, name: &str, verb: Verb) -> Result<Subject, AppError> {
+    let subject = find(caller, name).await?;
+    authorise(caller, &subject, verb.right()).await?;
+    Ok(subject)
+}
+
 /// Refuses who may not do it to this instance.
 pub async fn authorise(caller: &Caller, subject: &Subject, action: Action) -> Result<(), AppError> {
     caller.authorise_for(action, subject.whose(caller)?).await.map(|_| ())
+}
+
+/// The order of a verb that needs to know nothing but the instance; none for the others.
+pub const fn plain_order(verb: Verb, instance: InstanceId) -> Option<Order> {
+    Some(match verb {
+        Verb::StartInstance => Order::StartInstance(instance),
+        Verb::WakeInstance => Order::WakeInstance(instance),
+        Verb::StopInstance => Order::StopInstance(instance),
+        Verb::RestartInstance => Order::RestartInstance(instance),
+        Verb::RebuildInstance => Order::RebuildInstance(instance),
+        Verb::DeleteInstance => Order::DeleteInstance(instance),
+        Verb::SkipStop => Order::SkipStop { instance },
+        _ => return None,
+    })
 }
 
 /// Does it, if the caller may.
@@ -153,18 +85,81 @@ pub async fn carry_out(
     caller: &Caller,
     id: CommandId,
     subject: &Subject,
-    deed: Deed,
+    wanted: Order,
     why: Option<String>,
 ) -> Result<Answer, AppError> {
-    authorise(caller, subject, deed.action()).await?;
-    let is_acceptance = matches!(deed, Deed::AcceptScripts(_));
-    let answer = order(caller, id, deed.order(subject.id), None, why).await?;
-    if is_acceptance {
-        // From now on it may act in its owner's name; what runs already need not be started again for that.
-        let id = subject.id;
-        if let Some(node) = ask(caller, move |world| world.instance(id).and_then(|one| one.node)).await? {
-            caller.studio.fleet().introduce_all(node).await;
+    authorise(caller, subject, wanted.verb().right()).await?;
+    order(caller, id, wanted, None, why).await
+}
+
+/// Keeps it running for so long: puts off the stop that is planned, and says until when; else its idle shutdown.
+pub async fn extend(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    by: Span,
+) -> Result<Option<Timestamp>, AppError> {
+    let instance = subject.id;
+    let ahead = ask(caller, move |world| world.instance(instance).and_then(|one| world.stop_ahead(one))).await?;
+    let until = ahead.map(|stop| stop.at.max(atelier_engine::clock::now()).plus(by));
+    let wanted = match until {
+        Some(until) => Order::PostponeStop { instance, until },
+        None => Order::ExtendInstance { instance, by },
+    };
+    carry_out(caller, id, subject, wanted, None).await?;
+    Ok(until)
+}
+
+/// How an instance stops and what it keeps; what is left out stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// 0 for never.
+    pub idle_minutes: Option<u32>,
+    pub idle_counts: Option<BTreeSet<Source>>,
+    pub keeps_quota: Option<bool>,
+}
+
+/// Changes its settings. When it stops for want of activity from now on, and whether it keeps its quota.
+pub async fn configure(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    settings: Settings,
+    why: Option<String>,
+) -> Result<(Option<IdlePolicy>, bool), AppError> {
+    let (instance, workspace) = (subject.id, caller.actor()?.workspace.id.clone());
+    let present = ask(caller, move |world| {
+        let instance = world.instance(instance)?;
+        Some((instance.idle.clone(), instance.keeps_quota, world.idle_rules(&workspace)))
+    });
+    let (idle, keeps_quota, rules) = present.await?.ok_or_else(|| AppError::not_found("instance"))?;
+    let idle = match (settings.idle_minutes, settings.idle_counts, idle) {
+        (None, None, idle) => idle,
+        (None, Some(counts), Some(idle)) => Some(IdlePolicy { counts, ..idle }),
+        (minutes, counts, idle) => {
+            let counts = counts.or_else(|| idle.map(|idle| idle.counts));
+            idle_of(&rules, minutes, counts.as_ref())
         }
+    };
+    let keeps_quota = settings.keeps_quota.unwrap_or(keeps_quota);
+    let wanted = Order::ConfigureInstance { instance, idle: idle.clone(), keeps_quota };
+    carry_out(caller, id, subject, wanted, why).await?;
+    Ok((idle, keeps_quota))
+}
+
+/// Its owner has read what others made it run, or lets what somebody left in it run as them. Says whether it was given to them.
+pub async fn accept_scripts(
+    caller: &Caller,
+    id: CommandId,
+    subject: &Subject,
+    revision: u32,
+) -> Result<bool, AppError> {
+    let instance = subject.id;
+    let was_given = ask(caller, move |world| world.instance(instance).is_some_and(|one| one.given.is_some())).await?;
+    carry_out(caller, id, subject, Order::AcceptScripts { instance, revision }, None).await?;
+    // From now on it may act in its owner's name; what runs already need not be started again for that.
+    if let Some(node) = ask(caller, move |world| world.instance(instance).and_then(|one| one.node)).await? {
+        caller.studio.fleet().introduce_all(node).await;
     }
-    Ok(answer)
+    Ok(was_given)
 }

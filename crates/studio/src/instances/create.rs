@@ -29,9 +29,7 @@ const RESERVED: &str = "new";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InstanceRequest {
-    /// What it is to be called.
     pub name: String,
-    /// The size of its node.
     pub size: String,
     /// Whose it will be: `me`, an id, or an e-mail address; the caller's own if empty.
     pub owner: String,
@@ -39,13 +37,9 @@ pub struct InstanceRequest {
     pub idle_minutes: Option<u32>,
     /// The kinds of activity that count; all of them if left out.
     pub idle_counts: Option<BTreeSet<Source>>,
-    /// Whether it keeps its quota while stopped.
     pub keeps_quota: bool,
-    /// What runs when it starts.
     pub scripts: ScriptsRequest,
-    /// Notes.
     pub tags: Tags,
-    /// Whether it starts at once.
     pub starts: bool,
 }
 
@@ -107,6 +101,18 @@ pub async fn create(caller: &Caller, id: CommandId, request: &InstanceRequest) -
     match order(caller, id, Order::CreateInstance(Box::new(new)), None, None).await? {
         Answer::Instance(instance) => Ok(instance),
         other => caller.checked(Err(format!("a new instance was answered with {other:?}"))),
+    }
+}
+
+/// Refusals that the size is to blame for, beside its field.
+pub fn beside_size(error: AppError) -> AppError {
+    match error {
+        AppError::Refused { code, message }
+            if matches!(code.as_str(), "unknown-size" | "quota-none" | "quota-too-small" | "capacity-too-small") =>
+        {
+            Problem::new("size", message).into()
+        }
+        other => other,
     }
 }
 

@@ -9,7 +9,7 @@ use atelier_domain::error::AppError;
 use atelier_domain::history::Event;
 
 use crate::caller::Caller;
-use crate::instances::commands::{Subject, VSCODE, authorise};
+use crate::instances::commands::{JUPYTER, Subject, VSCODE, authorise};
 
 /// The applications that were added to an instance, for its owner.
 pub async fn apps_of(caller: &Caller, subject: &Subject) -> Result<Vec<CustomApp>, AppError> {
@@ -60,25 +60,25 @@ pub async fn put_app(
     Ok((app, is_new))
 }
 
-/// Takes an application away; open pages of it are closed. False if there was none.
-pub async fn remove_app(caller: &Caller, subject: &Subject, name: &AppName) -> Result<bool, AppError> {
+/// Takes an application away; open pages of it are closed.
+pub async fn remove_app(caller: &Caller, subject: &Subject, name: &AppName) -> Result<(), AppError> {
     authorise(caller, subject, Action::InstanceConnect).await?;
     let author = caller.author(None)?;
     let workspace = caller.actor()?.workspace.id.clone();
     let mut tx = caller.begin(Action::InstanceConnect, subject.whose(caller)?).await?;
     let event = Event::AppRemoved { instance: subject.name.to_string(), app: name.to_string() };
     if !caller.checked(tx.remove_app(&workspace, subject.id, name, &author, &event).await)? {
-        return Ok(false);
+        return Err(AppError::not_found("application"));
     }
     caller.checked(tx.commit().await)?;
     caller.studio.fleet().apps_changed(subject.id).await;
-    Ok(true)
+    Ok(())
 }
 
 /// Ends an application of a running instance and starts it again.
 pub async fn restart_app(caller: &Caller, subject: &Subject, name: &str) -> Result<(), AppError> {
     authorise(caller, subject, Action::InstanceConnect).await?;
-    let is_own = [crate::instances::commands::JUPYTER, VSCODE].contains(&name);
+    let is_own = [JUPYTER, VSCODE].contains(&name);
     if !is_own && !caller.checked(caller.store().has_app(subject.id, name).await)? {
         return Err(AppError::not_found("application"));
     }

@@ -1,17 +1,16 @@
 //! The list of instances.
 
-use atelier_domain::access::Action;
+use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::instance::{Instance, InstanceState, OperationResult};
 use atelier_domain::compute::size::Price;
 use atelier_domain::error::AppError;
 use atelier_domain::text::search_text;
 use atelier_domain::world::World;
 use atelier_domain::{UserId, WorkspaceId};
+use serde::Serialize;
 
 use crate::caller::Caller;
-use crate::clusters::list::since_last_step;
-use crate::instances::row::{InstanceRow, Step, complete, row};
-use crate::money;
+use crate::instances::view::{AsOf, InstanceView, complete};
 use crate::orders::ask;
 
 /// How many instances a page shows.
@@ -19,76 +18,35 @@ const PAGE: usize = 50;
 /// How many points the little charts have.
 const SPARK: usize = 32;
 
-/// What the list is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InstanceSort {
-    /// By name.
-    #[default]
-    Name,
-    /// By state.
-    State,
-    /// By size.
-    Size,
-    /// By owner.
-    Owner,
-    /// By age.
-    Created,
-}
-
-impl InstanceSort {
-    /// Every order.
-    pub const ALL: [Self; 5] = [Self::Name, Self::State, Self::Size, Self::Owner, Self::Created];
-
-    /// The name in the URL.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::State => "state",
-            Self::Size => "size",
-            Self::Owner => "owner",
-            Self::Created => "created",
-        }
+atelier_domain::keyed_enum! {
+    /// What the list is sorted by, as the URL says it.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub enum InstanceSort {
+        #[default]
+        Name = "name";
+        State = "state";
+        Size = "size";
+        Owner = "owner";
+        /// By age.
+        Created = "created";
     }
 }
 
-/// What one click shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InstanceView {
-    /// All of them.
-    #[default]
-    All,
-    /// The viewer's own.
-    Mine,
-    /// Those with a node.
-    Running,
-    /// Those that somebody should look at.
-    Attention,
+atelier_domain::keyed_enum! {
+    /// What one click shows.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub enum QuickView {
+        #[default]
+        All = "", "All";
+        /// The viewer's own.
+        Mine = "mine", "Mine";
+        Running = "running", "Running";
+        /// Those that somebody should look at.
+        Attention = "attention", "Needs attention";
+    }
 }
 
-impl InstanceView {
-    /// All of them, in order.
-    pub const ALL: [Self; 4] = [Self::All, Self::Mine, Self::Running, Self::Attention];
-
-    /// The name in the URL.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::All => "",
-            Self::Mine => "mine",
-            Self::Running => "running",
-            Self::Attention => "attention",
-        }
-    }
-
-    /// The words.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::All => "All",
-            Self::Mine => "Mine",
-            Self::Running => "Running",
-            Self::Attention => "Needs attention",
-        }
-    }
-
+impl QuickView {
     fn holds(self, instance: &Instance, state: InstanceState, me: &UserId) -> bool {
         match self {
             Self::All => true,
@@ -119,11 +77,8 @@ fn needs_attention(instance: &Instance, state: InstanceState, me: &UserId) -> bo
 pub struct InstanceQuery {
     /// Words, and `owner:me`, `state:running`, `size:gpu*`, `tag:project`.
     pub q: String,
-    /// What one click shows.
-    pub view: InstanceView,
-    /// The order.
+    pub view: QuickView,
     pub sort: InstanceSort,
-    /// From last to first.
     pub descending: bool,
     /// How many are left out before the first.
     pub after: usize,
@@ -132,21 +87,17 @@ pub struct InstanceQuery {
 /// One page of the list.
 #[derive(Clone, Debug)]
 pub struct InstancePage {
-    /// At most 50 instances.
-    pub rows: Vec<InstanceRow>,
-    /// How many fit the filter.
+    /// At most 50 instances, each with how much of its cores was in use in the last hour, in percent, the oldest first.
+    pub rows: Vec<(InstanceView, Vec<u32>)>,
     pub matching: usize,
     /// How many there are under each view, whatever else is filtered.
     pub counts: [u64; 4],
     /// What all nodes of instances cost in an hour now, as far as the viewer may know.
-    pub per_hour: Option<String>,
-    /// Where the next page begins.
+    pub per_hour: Option<Price>,
     pub next: Option<usize>,
-    /// Where the page before begins.
     pub previous: Option<usize>,
     /// Why the engine does nothing at all, if somebody paused it.
     pub paused: Option<String>,
-    /// Why applications cannot be opened.
     pub apps_trouble: Option<String>,
 }
 
@@ -209,7 +160,7 @@ fn globbed(wanted: &str, name: &str) -> bool {
 }
 
 struct Looked {
-    rows: Vec<InstanceRow>,
+    rows: Vec<InstanceView>,
     matching: usize,
     counts: [u64; 4],
     running_price: u64,
@@ -220,44 +171,45 @@ struct Looked {
 pub async fn list_instances(caller: &Caller, query: &InstanceQuery) -> Result<InstancePage, AppError> {
     let actor = caller.authorise(Action::InstanceRead).await?;
     let (workspace, wanted) = (actor.workspace.id.clone(), Wanted::parse(&query.q));
-    let (step, asked) = (Step::of(caller, since_last_step(caller))?, query.clone());
-    let looked = ask(caller, move |world| look(world, &workspace, &asked, &wanted, step)).await?;
-    let mut rows = looked.rows;
-    complete(caller, &mut rows).await?;
-    let nodes: Vec<_> = rows.iter().filter_map(|row| row.node).collect();
+    let (as_of, asked) = (AsOf::now(caller)?, query.clone());
+    let mut looked = ask(caller, move |world| look(world, &workspace, &asked, &wanted, &as_of)).await?;
+    complete(caller, &mut looked.rows).await?;
+    let nodes: Vec<_> = looked.rows.iter().filter_map(|row| row.instance.node).collect();
     let mut used = caller.studio.fleet().board().cores_in_use(&nodes, SPARK);
-    for row in &mut rows {
-        let cores = row.cores.max(1);
-        let used = row.node.and_then(|node| used.remove(&node)).unwrap_or_default();
-        row.cpu = used.into_iter().map(|used| u32::try_from(used * 100 / cores).unwrap_or(u32::MAX).min(100)).collect();
-    }
-    let sees_all = actor.person.rights().check(Action::CostRead, atelier_domain::access::Whose::Others).is_ok();
+    let rows = looked.rows.into_iter().map(|row| {
+        let cores = row.shape().cores.max(1);
+        let used = row.instance.node.and_then(|node| used.remove(&node)).unwrap_or_default();
+        let percent = used.into_iter().map(|used| u32::try_from(used * 100 / cores).unwrap_or(u32::MAX).min(100));
+        (row, percent.collect())
+    });
+    let sees_all = actor.person.rights().check(Action::CostRead, Whose::Others).is_ok();
     Ok(InstancePage {
         next: (query.after + PAGE < looked.matching).then_some(query.after + PAGE),
         previous: (query.after > 0).then(|| query.after.saturating_sub(PAGE)),
         matching: looked.matching,
         counts: looked.counts,
-        per_hour: sees_all.then(|| money::price(Price(looked.running_price), &caller.studio.settings().currency)),
+        per_hour: sees_all.then_some(Price(looked.running_price)),
         paused: looked.paused,
         apps_trouble: caller.studio.settings().apps_trouble.clone(),
-        rows,
+        rows: rows.collect(),
     })
 }
 
 /// All is counted, but only what the page shows is looked at closely: this runs in the engine's loop.
-fn look(world: &World, workspace: &WorkspaceId, query: &InstanceQuery, wanted: &Wanted, step: Step) -> Looked {
-    let step = step.with_sizes(world);
+fn look(world: &World, workspace: &WorkspaceId, query: &InstanceQuery, wanted: &Wanted, as_of: &AsOf) -> Looked {
+    let me = &as_of.viewer;
     let (mut counts, mut running_price) = ([0; 4], 0_u64);
     let mut fitting: Vec<(&Instance, InstanceState)> = Vec::new();
     for instance in world.instances().filter(|instance| instance.workspace == *workspace) {
         let state = world.instance_state(instance);
-        for (view, count) in InstanceView::ALL.into_iter().zip(&mut counts) {
-            *count += u64::from(view.holds(instance, state, &step.viewer));
+        for (view, count) in QuickView::ALL.into_iter().zip(&mut counts) {
+            *count += u64::from(view.holds(instance, state, me));
         }
         if instance.node.is_some() {
-            running_price = running_price.saturating_add(step.price_of(instance).0);
+            let size = world.sizes().find(|size| size.name == instance.size);
+            running_price = running_price.saturating_add(size.map_or(0, |size| size.price.0));
         }
-        if query.view.holds(instance, state, &step.viewer) && wanted.fits(instance, state, &step.viewer) {
+        if query.view.holds(instance, state, me) && wanted.fits(instance, state, me) {
             fitting.push((instance, state));
         }
     }
@@ -277,7 +229,7 @@ fn look(world: &World, workspace: &WorkspaceId, query: &InstanceQuery, wanted: &
     let shown = fitting.iter().skip(query.after).take(PAGE);
     let pause = world.state().pause.as_ref();
     Looked {
-        rows: shown.map(|(instance, _)| row(world, instance, &step)).collect(),
+        rows: shown.map(|(instance, _)| InstanceView::of(world, instance, as_of)).collect(),
         matching: fitting.len(),
         counts,
         running_price,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::InstanceId;
+use atelier_domain::compute::app::{setup_log, setup_of};
 use atelier_domain::error::AppError;
 use atelier_engine::fleet::Folders;
 
@@ -17,17 +18,13 @@ use crate::jobs::log::{Place, Printed, Window, window_of};
 
 /// How many set-ups are listed.
 const SETUPS: usize = 10;
-/// What the names of set-up logs begin with; the number of the operation follows.
-const SETUP: &str = "setup-";
 
 /// One log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogChoice {
     /// Its name in addresses: `setup-3` or that of an application.
     pub name: String,
-    /// For people.
     pub label: String,
-    /// How long it is.
     pub length: u64,
 }
 
@@ -41,11 +38,6 @@ impl LogFile {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let is_name = !name.is_empty() && name.len() <= 40 && name.bytes().all(is_plain);
         is_name.then(|| Self(folder(folders, instance).join(format!("{name}.log"))))
-    }
-
-    /// Whether there is one.
-    pub fn exists(&self) -> bool {
-        self.0.is_file()
     }
 }
 
@@ -89,7 +81,6 @@ pub struct LogsView {
     pub all: Vec<LogChoice>,
     /// Which is shown; none if there is none at all.
     pub name: String,
-    /// What is shown of it.
     pub window: Option<Window>,
     /// Whether this is its end, where more may come.
     pub is_end: bool,
@@ -130,7 +121,7 @@ fn list(folder: &Path, apps: &[(String, String)]) -> Vec<LogChoice> {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, length) = (entry.file_name(), entry.metadata().map_or(0, |info| info.len()));
         let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".log")) else { continue };
-        match name.strip_prefix(SETUP).and_then(|number| number.parse().ok()) {
+        match setup_of(name) {
             Some(generation) => setups.push((generation, length)),
             None => found.push((name.to_owned(), length)),
         }
@@ -140,7 +131,7 @@ fn list(folder: &Path, apps: &[(String, String)]) -> Vec<LogChoice> {
     setups.truncate(SETUPS);
     let newest = setups.first().map(|(generation, _)| *generation);
     let setups = setups.into_iter().map(|(generation, length)| LogChoice {
-        name: format!("{SETUP}{generation}"),
+        name: setup_log(generation),
         label: if Some(generation) == newest { "Last set-up".into() } else { format!("Set-up {generation}") },
         length,
     });

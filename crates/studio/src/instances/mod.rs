@@ -2,19 +2,18 @@
 
 pub mod apps;
 pub mod awake;
+pub mod bulk;
 pub mod commands;
 pub mod create;
 pub mod custom_apps;
 pub mod detail;
-pub mod given;
 pub mod list;
 pub mod logs;
 pub mod plan;
-pub mod row;
 pub mod scripts;
 pub mod share_uses;
-pub mod shared;
 pub mod sharing;
 pub mod ssh;
 pub mod transfer;
 pub mod usage;
+pub mod view;

@@ -15,9 +15,7 @@ use crate::clock;
 pub struct Plan {
     /// What the World plans.
     pub next: Planned,
-    /// How many jobs run on it.
     pub jobs: u64,
-    /// Whether a stop was announced.
     pub is_announced: bool,
     /// The step of a start that goes on.
     pub step: Option<StartStep>,
@@ -48,18 +46,15 @@ impl Plan {
 /// A piece of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// As it is.
     Plain(String),
     /// What one looks for: the time.
     Strong(String),
 }
 
 /// The line under the name of an instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextLine {
-    /// The icon before it.
     pub icon: &'static str,
-    /// Its pieces.
     pub pieces: Vec<Piece>,
     /// Whether it was announced as a warning.
     pub is_warning: bool,
@@ -80,7 +75,6 @@ impl NextLine {
         self
     }
 
-    /// All of it as one text.
     pub fn text(&self) -> String {
         let words = self.pieces.iter().map(|piece| match piece {
             Piece::Plain(words) | Piece::Strong(words) => words.as_str(),

@@ -19,7 +19,6 @@ use crate::secret::random_token;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScriptRequest {
-    /// The text.
     pub text: String,
     /// The SHA-256 of a file that was uploaded.
     pub blob: String,
@@ -40,7 +39,6 @@ pub struct ScriptsRequest {
 }
 
 impl ScriptRequest {
-    /// Whether there is one at all.
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.blob.is_empty()
     }
@@ -141,7 +139,7 @@ async fn blob_of(caller: &Caller, kind: ScriptKind, script: &ScriptRequest) -> R
 
 /// Writes a text where agents find it. Blocks.
 fn write(fleet: &Fleet, text: &str) -> io::Result<String> {
-    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = atelier_domain::text::hex(&Sha256::digest(text.as_bytes()));
     let folder = fleet.folders().blobs().join("incoming");
     DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     let place = folder.join(random_token());

@@ -23,44 +23,28 @@ pub const OFFERED: i64 = 500;
 /// A share as its owner sees it.
 #[derive(Clone, Debug)]
 pub struct ShareRow {
-    /// Which application.
     pub app: String,
-    /// What it is called.
     pub label: String,
-    /// With whom.
     pub person: Person,
-    /// What was given.
     pub level: Level,
     /// What it opens right now; nothing if it opens nothing.
     pub opens: Option<Level>,
-    /// Until when.
     pub until: Option<Timestamp>,
-    /// Since when.
     pub since: Timestamp,
-    /// When it was last used.
     pub used_at: Option<Timestamp>,
 }
 
 /// What is shared with the caller.
 #[derive(Clone, Debug)]
 pub struct SharedWithMe {
-    /// Of which instance.
     pub instance: InstanceId,
-    /// What it is called now.
     pub name: String,
-    /// Where it stands.
     pub state: InstanceState,
-    /// Who shares it.
     pub owner: Person,
-    /// Which application.
     pub app: String,
-    /// What it is called.
     pub label: String,
-    /// What the caller may do there.
     pub level: Level,
-    /// Until when.
     pub until: Option<Timestamp>,
-    /// Since when.
     pub since: Timestamp,
 }
 
@@ -69,20 +53,29 @@ pub struct SharedWithMe {
 pub struct ShareRequest {
     /// With whom: an id or a sign-in name.
     pub person: String,
-    /// Which application.
     pub app: String,
-    /// Read or use.
     pub level: String,
-    /// Until when.
     pub until: Result<Option<Timestamp>, Problem>,
 }
 
+/// What the tab of an instance shows.
+#[derive(Clone, Debug)]
+pub struct SharingView {
+    pub rows: Vec<ShareRow>,
+    /// With whom else something could be shared.
+    pub colleagues: Vec<Person>,
+}
+
+/// The shares of one's own instance. Needs `instance.share`.
+pub async fn view(caller: &Caller, name: &str) -> Result<SharingView, AppError> {
+    Ok(SharingView { rows: list(caller, name).await?, colleagues: colleagues(caller).await? })
+}
+
 /// The shares of an instance. For its owner alone.
-pub async fn list(caller: &Caller, name: &str) -> Result<(Subject, Vec<ShareRow>), AppError> {
+pub async fn list(caller: &Caller, name: &str) -> Result<Vec<ShareRow>, AppError> {
     let subject = find(caller, name).await?;
     authorise(caller, &subject, Action::InstanceShare).await?;
-    let rows = rows_of(caller, &subject).await?;
-    Ok((subject, rows))
+    rows_of(caller, &subject).await
 }
 
 async fn rows_of(caller: &Caller, subject: &Subject) -> Result<Vec<ShareRow>, AppError> {

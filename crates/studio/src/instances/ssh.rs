@@ -71,9 +71,7 @@ pub struct SshView {
     pub since: Option<Timestamp>,
     /// How to connect; nothing where the server has no SSH.
     pub directions: Option<Directions>,
-    /// How many connections are open.
     pub open: u64,
-    /// How many keys the owner has.
     pub keys: u64,
 }
 
@@ -117,9 +115,7 @@ pub async fn switch(caller: &Caller, subject: &Subject, is_on: bool) -> Result<b
 /// How people connect to an instance, as pages and the API say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directions {
-    /// The host.
     pub host: String,
-    /// The port.
     pub port: u16,
     /// The server's key, as people compare it.
     pub fingerprint: String,
@@ -128,7 +124,6 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// The command that connects.
     pub fn command(&self, instance: &str) -> String {
         if self.port == 22 {
             format!("ssh {instance}@{}", self.host)

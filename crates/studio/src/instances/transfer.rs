@@ -3,6 +3,7 @@
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::compute::instance::judge_receiver;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::error::AppError;
 use atelier_domain::text::Problem;
 use atelier_domain::world::{Answer, Order};
@@ -11,23 +12,36 @@ use atelier_engine::run::CommandId;
 use atelier_engine::store::Person;
 
 use crate::caller::Caller;
-use crate::instances::commands::{Subject, authorise, find};
+use crate::instances::commands::{Subject, carry_out, find_for};
+use crate::instances::detail::{InstanceDetail, instance};
 use crate::instances::sharing::person_of;
 
-/// Somebody who could have it.
-pub type Receiver = Person;
+/// What the question says.
+pub struct TransferView {
+    pub detail: InstanceDetail,
+    /// What is taken out of its home, as paths below it.
+    pub secrets: Vec<String>,
+    /// Who could have it.
+    pub receivers: Vec<Person>,
+}
+
+/// What giving it away means. Needs `instance.transfer`.
+pub async fn transfer_question(caller: &Caller, name: &str) -> Result<TransferView, AppError> {
+    let (subject, secrets) = question(caller, name).await?;
+    let receivers = receivers(caller, &subject).await?;
+    Ok(TransferView { detail: instance(caller, name).await?, secrets, receivers })
+}
 
 /// The instance, and what is taken out of its home before its new owner can start it.
 pub async fn question(caller: &Caller, name: &str) -> Result<(Subject, Vec<String>), AppError> {
-    let subject = find(caller, name).await?;
-    authorise(caller, &subject, Action::InstanceTransfer).await?;
+    let subject = find_for(caller, name, Verb::TransferInstance).await?;
     let folder = caller.studio.fleet().folders().instance(subject.id);
     let secrets = tokio::task::spawn_blocking(move || secrets_in(&folder)).await;
     Ok((subject, caller.checked(secrets)?))
 }
 
 /// People of the workspace who could own it: not disabled, and with the right to have instances.
-pub async fn receivers(caller: &Caller, subject: &Subject) -> Result<Vec<Receiver>, AppError> {
+async fn receivers(caller: &Caller, subject: &Subject) -> Result<Vec<Person>, AppError> {
     let all = crate::instances::sharing::people(caller).await?;
     let (me, is_disabled) = (&caller.actor()?.person.id, is_owner_disabled(caller, subject).await?);
     let may_have = |one: &Person| judge_receiver(me, &subject.owner, &one.id, is_disabled).is_ok();
@@ -59,8 +73,7 @@ pub async fn transfer(
     to: &str,
     why: Option<String>,
 ) -> Result<(Subject, Person, Answer), AppError> {
-    let subject = find(caller, name).await?;
-    authorise(caller, &subject, Action::InstanceTransfer).await?;
+    let subject = find_for(caller, name, Verb::TransferInstance).await?;
     let beside = |problem: Problem| AppError::from(Problem::new("to", problem.message));
     let person = person_of(caller, to).await?.map_err(beside)?;
     judge(&person)?;
@@ -72,6 +85,6 @@ pub async fn transfer(
         to: person.id.clone(),
         to_name: person.name.as_str().into(),
     };
-    let answer = crate::orders::order(caller, id, order, None, why).await?;
+    let answer = carry_out(caller, id, &subject, order, why).await?;
     Ok((subject, person, answer))
 }

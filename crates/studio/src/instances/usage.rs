@@ -11,18 +11,14 @@ const POINTS: usize = 90;
 pub struct Line {
     /// The values, one a point; each is the mean of its stretch.
     pub points: Vec<f64>,
-    /// The last of them.
     pub last: f64,
-    /// The largest.
     pub most: f64,
 }
 
 /// What a node used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usage {
-    /// When the first point is.
     pub from: Timestamp,
-    /// When the last is.
     pub to: Timestamp,
     /// Percent of the cores that it has.
     pub cpu: Line,

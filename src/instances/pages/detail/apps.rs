@@ -28,11 +28,11 @@ fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
         let said = if is_allowed {
             "Cannot be opened here".to_owned()
         } else {
-            format!("Only {} opens it", detail.row.owner_name)
+            format!("Only {} opens it", detail.view.owner_name)
         };
         return view! { <div>{ico}<b>{label}</b><small>{said}</small><Icon name="lock"/></div> }.into_any();
     }
-    let href = paths::open_app(visit.slug(), &detail.row.name, &app.name, &app.page);
+    let href = paths::open_app(visit.slug(), &detail.view.name, &app.name, &app.page);
     let said = match detail.shared_level(&app.name) {
         Some(level) => format!("Shared with you to {}", level.key()),
         None => app.said.clone(),
@@ -45,7 +45,6 @@ fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
     .into_any()
 }
 
-/// What an application printed before it ended.
 pub fn failure(app: &AppView) -> AnyView {
     let (title, lines) = (format!("{}: {}", app.label, app.said), app.last_lines.join("\n"));
     let tone = if app.look == AppLook::Failed { Tone::Failed } else { Tone::Warning };

@@ -1,16 +1,14 @@
 //! Why it is awake: each kind of activity, when there was some, and what the policy makes of it.
 
-use atelier_domain::compute::instance::InstanceState;
+use atelier_domain::compute::verb::Verb;
 use atelier_studio::instances::awake::SignalRow;
 use atelier_studio::instances::detail::InstanceDetail;
 use leptos::prelude::*;
 
 use crate::components::{Card, Glyph};
 
-/// The panel.
 pub fn card(detail: &InstanceDetail) -> AnyView {
-    let is_up = matches!(detail.row.state, InstanceState::Running | InstanceState::JobRunning | InstanceState::Unknown);
-    if !is_up {
+    if !Verb::ExtendInstance.in_instance(detail.view.state).is_offered() {
         return ().into_any();
     }
     let rows: Vec<_> = detail.signals.iter().map(row).collect();
@@ -31,13 +29,14 @@ fn row(signal: &SignalRow) -> AnyView {
         (false, Some(ago)) => format!("{ago} ago"),
         (false, None) => "none".to_owned(),
     };
+    let name = signal.source.words().name;
     let counts = if signal.counts { "" } else { "does not count" };
     let detail =
         [signal.detail.as_str(), counts].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     let detail = (!detail.is_empty()).then(|| view! { <small>{detail}</small> });
     view! {
-        <li data-state=state data-key=signal.label>
-            <Glyph name=glyph/><span>{signal.label}{detail}</span><span class="v">{when}</span>
+        <li data-state=state data-key=name>
+            <Glyph name=glyph/><span>{name}{detail}</span><span class="v">{when}</span>
         </li>
     }
     .into_any()

@@ -14,7 +14,7 @@ use crate::jobs::pages::words::bytes;
 /// Processor and memory, and the GPUs if there are any.
 pub fn card(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> AnyView {
     let Some(usage) = usage else {
-        let words = if detail.row.node.is_some() {
+        let words = if detail.view.instance.node.is_some() {
             "Its node has not said yet what it uses."
         } else {
             "It is off. What it uses is shown while it runs."
@@ -117,7 +117,7 @@ fn gpu_name(index: usize, count: usize) -> String {
 
 /// What its node may use: what it has, or what it used if that is more.
 fn memory_of(detail: &InstanceDetail, usage: &Usage) -> f64 {
-    (detail.row.memory.max(1) as f64).max(usage.memory.most)
+    (detail.view.shape().memory.max(1) as f64).max(usage.memory.most)
 }
 
 fn percent(class: &'static str, name: &str, line: &UsageLine) -> ChartLine {

@@ -1,16 +1,18 @@
 //! The question before something is done to instances: each with what will come of it.
 
 use atelier_domain::access::{Action, Whose};
+use atelier_domain::compute::verb::{InstanceVerb, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
+use atelier_studio::instances::bulk::{Judged, Outcome, judge, verb_of};
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
 use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::help;
-use crate::instances::bulk::{BulkVerb, Fate, Judged, judge_instances};
-use crate::instances::pages::list::icon as verb_icon;
+use crate::instances::pages::detail::parts::icon;
+use crate::server::caller::here;
 use crate::server::page;
 
 /// Asks before something is done to instances. Script shows the card as a dialog on the page one came from.
@@ -18,28 +20,28 @@ use crate::server::page;
 pub fn ConfirmInstancesPage() -> impl IntoView {
     let place = Place { nav: NavItem::Compute, needs: Some((Action::InstanceRead, Whose::Others)), topics: &[] };
     studio(place, |visit| {
-        let Some(verb) = BulkVerb::from_key(&param("verb")) else {
+        let Some(verb) = verb_of(&param("verb")) else {
             return help::not_found(&visit.viewer, "way to change instances");
         };
-        let names = page::query_all("id");
-        let read = async move { judge_instances(verb, &names).await };
+        let (names, caller) = (page::query_all("id"), here());
+        let read = async move { judge(&caller?, verb, &names).await };
         load(visit.viewer.clone(), read, move |judged| ask(&visit, verb, judged))
     })
 }
 
-fn ask(visit: &Visit, verb: BulkVerb, judged: Vec<Judged>) -> AnyView {
-    let slug = visit.slug();
+fn ask(visit: &Visit, verb: InstanceVerb, judged: Vec<Judged>) -> AnyView {
+    let (slug, verb) = (visit.slug(), verb.verb());
     let back = match judged.as_slice() {
         [only] => paths::instance(slug, &only.name),
         _ => paths::compute(slug, "instances"),
     };
     let crumbs = vec![Crumb::new("Instances", paths::compute(slug, "instances"))];
-    let done: Vec<&Judged> = judged.iter().filter(|one| matches!(one.fate, Fate::Done { .. })).collect();
+    let done: Vec<&Judged> = judged.iter().filter(|one| one.outcome.is_ok()).collect();
     let content = if done.is_empty() { nothing_to_do(&judged, back) } else { card(visit, verb, &judged, &done, back) };
     view! { <Page heading=format!("{} instances", verb.word()) crumbs=crumbs>{content}</Page> }.into_any()
 }
 
-fn card(visit: &Visit, verb: BulkVerb, judged: &[Judged], done: &[&Judged], back: String) -> AnyView {
+fn card(visit: &Visit, verb: Verb, judged: &[Judged], done: &[&Judged], back: String) -> AnyView {
     let word = verb.word();
     let what = match done {
         [only] => only.name.clone(),
@@ -54,49 +56,30 @@ fn card(visit: &Visit, verb: BulkVerb, judged: &[Judged], done: &[&Judged], back
         .into_iter()
         .chain(done.iter().map(|one| ("ids[]", one.name.clone())))
         .collect();
-    let keep = match verb {
-        BulkVerb::Start => "Leave it off",
-        BulkVerb::Stop | BulkVerb::Restart => "Keep running",
-        BulkVerb::Rebuild | BulkVerb::Delete => "Keep as it is",
-    };
-    let look = if verb == BulkVerb::Start { Look::Primary } else { Look::Danger };
-    let rows = consequences(verb, judged);
+    let (keep, asks_why, is_dangerous) =
+        verb.ask().map_or_else(Default::default, |ask| (ask.keep, ask.wants_why, ask.is_dangerous));
+    let (look, tone) = if is_dangerous { (Look::Danger, Tone::Warning) } else { (Look::Primary, Tone::Neutral) };
+    let rows = judged.iter().map(|one| consequence(one, tone)).collect();
     view! {
         <ConfirmCard
             title=title rows=rows function="change_instances" hidden=hidden state=visit.form("change_instances")
-            asks_why=matches!(verb, BulkVerb::Delete) keep=keep back=back go=format!("{word} {what}") icon=verb_icon(verb)
-            look=look
+            asks_why=asks_why keep=keep back=back go=format!("{word} {what}") icon=icon(verb) look=look
         />
     }
     .into_any()
 }
 
-fn consequences(verb: BulkVerb, judged: &[Judged]) -> Vec<Consequence> {
-    judged
-        .iter()
-        .map(|one| match &one.fate {
-            Fate::Done { words, note } => Consequence {
-                name: one.name.clone(),
-                outcome: words.clone(),
-                tone: if verb == BulkVerb::Start { Tone::Neutral } else { Tone::Warning },
-                note: note.clone(),
-            },
-            Fate::Stays(why) => Consequence {
-                name: one.name.clone(),
-                outcome: why.clone(),
-                tone: Tone::Neutral,
-                note: "no change".to_owned(),
-            },
-        })
-        .collect()
+fn consequence(one: &Judged, tone: Tone) -> Consequence {
+    let (outcome, tone, note) = match one.outcome.clone() {
+        Ok(Outcome { words, note }) => (words, tone, note),
+        Err(why) => (why, Tone::Neutral, "no change".to_owned()),
+    };
+    Consequence { name: one.name.clone(), outcome, tone, note }
 }
 
 /// Nothing is chosen, or nothing can be done: only the way back.
 fn nothing_to_do(judged: &[Judged], back: String) -> AnyView {
-    let why = |one: &Judged| match &one.fate {
-        Fate::Stays(why) => format!("{}: {why}", one.name),
-        Fate::Done { .. } => String::new(),
-    };
+    let why = |one: &Judged| one.outcome.as_ref().err().map(|why| format!("{}: {why}", one.name)).unwrap_or_default();
     let (title, text) = match judged {
         [] => ("No instance is selected".to_owned(), "Tick the instances in the list first.".to_owned()),
         [one] => (format!("Nothing to do for {}", one.name), why(one)),

@@ -6,10 +6,8 @@ use leptos::prelude::*;
 use crate::components::{Card, Glyph, Pager, Query, Time};
 use crate::frame::Visit;
 
-/// How many lines a page has.
 pub const PAGE: usize = 50;
 
-/// The tab.
 pub fn tab(visit: &Visit, query: &Query, decided: &Decided) -> AnyView {
     if decided.lines.is_empty() {
         return view! { <Card heading="History"><p class="muted">"Nothing was decided here."</p></Card> }.into_any();

@@ -21,10 +21,9 @@ pub async fn read(caller: &Caller, detail: &InstanceDetail, query: &Query) -> Re
         (None, Some(until)) => Place::Until(until),
         (None, None) => Place::End,
     };
-    logs(caller, &detail.subject, &detail.apps, query.get("log"), place).await
+    logs(caller, &detail.view.subject(), &detail.apps, query.get("log"), place).await
 }
 
-/// The tab.
 pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsView) -> AnyView {
     let Some(window) = &view.window else {
         return view! {
@@ -34,7 +33,7 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsVie
         }
         .into_any();
     };
-    let (slug, name) = (visit.slug(), &detail.row.name);
+    let (slug, name) = (visit.slug(), &detail.view.name);
     let here = Query::of(query.path().to_owned()).with("log", &view.name);
     let links: Vec<_> = view
         .all
@@ -48,7 +47,7 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsVie
     let word = view.all.iter().find(|log| log.name == view.name).map(|log| log.label.clone()).unwrap_or_default();
     let file = paths::instance_log(slug, name, &view.name);
     // Only the end grows, and only while there is a node; an older page stays as it is.
-    let is_live = view.is_end && detail.row.node.is_some();
+    let is_live = view.is_end && detail.view.instance.node.is_some();
     let stream = is_live.then(|| paths::instance_log_events(slug, name, &view.name));
     let following = is_live.then(|| {
         view! {

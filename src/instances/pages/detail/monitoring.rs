@@ -10,7 +10,6 @@ use crate::components::{Card, TableWrap};
 use crate::frame::Visit;
 use crate::instances::pages::detail::charts;
 
-/// The tab.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> AnyView {
     let used = match usage {
         Some(usage) => charts::each(visit, detail, usage),
@@ -27,11 +26,11 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> Any
 
 fn processes(detail: &InstanceDetail) -> AnyView {
     if !detail.sees_inside {
-        let words = format!("What runs in it is for {} and for who may operate it.", detail.row.owner_name);
+        let words = format!("What runs in it is for {} and for who may operate it.", detail.view.owner_name);
         return view! { <Card heading="Processes"><p class="muted">{words}</p></Card> }.into_any();
     }
     if detail.processes.is_empty() {
-        let words = if detail.row.node.is_some() { "None were told of yet." } else { "It is off." };
+        let words = if detail.view.instance.node.is_some() { "None were told of yet." } else { "It is off." };
         return view! { <Card heading="Processes"><p class="muted">{words}</p></Card> }.into_any();
     }
     let rows: Vec<_> = detail

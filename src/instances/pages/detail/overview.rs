@@ -11,33 +11,27 @@ use crate::frame::Visit;
 use crate::instances::pages::detail::scripts::Texts;
 use crate::instances::pages::detail::{awake, charts, history, scripts, ssh, waterfall};
 
-/// How many decisions are shown here.
 pub const DECISIONS: usize = 8;
 
-/// What this tab reads.
 pub struct Content {
-    /// What it used.
     pub usage: Option<Usage>,
-    /// What was decided.
     pub decided: Decided,
     /// Its scripts, for who may read them.
     pub scripts: Texts,
     /// How it stands to SSH, for its owner.
     pub ssh: Option<SshView>,
-    /// Where the server is.
     pub server: String,
 }
 
-/// The tab.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView {
     let used = charts::card(visit, detail, content.usage.as_ref());
     let (start, awake, facts) =
-        (waterfall::card(visit, detail.start.as_ref()), awake::card(detail), facts(visit, detail));
+        (waterfall::card(visit, detail.view.start().as_ref()), awake::card(detail), facts(visit, detail));
     let happened = happened(visit, detail, &content.decided);
     let ssh = ssh::card(visit, detail, content.ssh.as_ref());
     let accept = scripts::card_to_accept(visit, detail, &content.scripts);
     let command =
-        format!("curl -H \"Authorization: Bearer $TOKEN\" {}/api/v1/instances/{}", content.server, detail.row.name);
+        format!("curl -H \"Authorization: Bearer $TOKEN\" {}/api/v1/instances/{}", content.server, detail.view.name);
     view! {
         <div class="split">
             <div class="stack">
@@ -58,7 +52,7 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView
 }
 
 fn happened(visit: &Visit, detail: &InstanceDetail, decided: &Decided) -> AnyView {
-    let all = paths::instance_tab(visit.slug(), &detail.row.name, "history");
+    let all = paths::instance_tab(visit.slug(), &detail.view.name, "history");
     let all = view! { <a class="xs" href=all>"All of it"</a> }.into_any();
     let content = if decided.lines.is_empty() {
         view! { <p class="muted">"Nothing has happened yet."</p> }.into_any()
@@ -68,8 +62,18 @@ fn happened(visit: &Visit, detail: &InstanceDetail, decided: &Decided) -> AnyVie
     view! { <Card heading="What happened" action=all>{content}</Card> }.into_any()
 }
 
+/// Its tags; none if it has none.
+pub fn tags(detail: &InstanceDetail) -> Option<AnyView> {
+    let said = detail.view.instance.tags.0.iter().map(|(name, value)| match value.as_str() {
+        "" => name.to_string(),
+        value => format!("{name}: {value}"),
+    });
+    let tags: Vec<_> = said.map(|tag| view! { <span class="tag">{tag}</span> }).collect();
+    (!tags.is_empty()).then(|| view! { <span class="row-tight tags">{tags}</span> }.into_any())
+}
+
 fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
-    let (slug, name) = (visit.slug(), &detail.row.name);
+    let (slug, name) = (visit.slug(), &detail.view.name);
     let schedules: Vec<_> = detail
         .schedules
         .iter()
@@ -85,17 +89,18 @@ fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
         Some(policy) => policy.window.to_string(),
         None => "none".to_owned(),
     };
-    let tags: Vec<_> = detail.tags.iter().map(|tag| view! { <span class="tag">{tag.clone()}</span> }).collect();
-    let tags = (!tags.is_empty()).then(|| view! { <Def term="Tags"><span class="row-tight tags">{tags}</span></Def> });
+    let tags = tags(detail).map(|tags| view! { <Def term="Tags">{tags}</Def> });
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-    let by = if detail.creator.is_empty() { String::new() } else { format!(" by {}", detail.creator) };
-    let quota = if detail.keeps_quota { "kept while stopped" } else { "given back when it stops" };
+    let instance = &detail.view.instance;
+    let is_by_owner = *instance.creator() == instance.owner;
+    let by = if is_by_owner { String::new() } else { format!(" by {}", instance.creator_name) };
+    let quota = if instance.keeps_quota { "kept while stopped" } else { "given back when it stops" };
     let scripts = scripts::summary(detail);
     let site = detail.site.clone();
     let site = (!site.is_empty()).then(|| view! { <Def term="Site">{site}</Def> });
     let (edit, plan) = (paths::instance_tab(slug, name, "settings"), paths::instance_schedules(slug, name));
     let edit = view! { <a class="xs" href=edit>"Settings"</a> }.into_any();
-    let (operation, created) = (detail.operation.clone(), detail.created);
+    let (operation, created) = (detail.operation(&zone), instance.created);
     view! {
         <Card heading="Details" action=edit>
             <DefList>

@@ -1,6 +1,6 @@
 //! The applications of an instance one by one: how each does, and the form with which its owner adds, changes and removes some.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::app::{AppDraft, CustomApp, MAX_APPS, MAX_LABEL, Network, Preset};
 use atelier_domain::paths;
 use atelier_studio::instances::apps::{AppLook, AppView};
@@ -15,13 +15,11 @@ use crate::components::{
 use crate::form::FormState;
 use crate::frame::Visit;
 
-/// The function that the form posts to.
 const FORM: &str = "put_app";
 
-/// The tab.
 pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
-    let denied = visit.viewer.rights.check(Action::InstanceConnect, detail.whose).err();
-    let is_owner = denied.is_none() && detail.whose == Whose::Own;
+    let denied = visit.viewer.rights.check(Action::InstanceConnect, detail.view.whose).err();
+    let is_owner = denied.is_none() && detail.view.is_own();
     let rows: Vec<_> = detail.apps.iter().map(|app| row(visit, detail, app, is_owner)).collect();
     let exposed = exposed(detail);
     let form = if is_owner {
@@ -29,7 +27,7 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
     } else {
         let words = format!(
             "Applications run as {}, with what is in their home. Nobody else adds, changes or opens them.",
-            detail.row.owner_name
+            detail.view.owner_name
         );
         view! { <Card heading="Add an application"><p class="muted">{words}</p></Card> }.into_any()
     };
@@ -74,7 +72,7 @@ fn exposed(detail: &InstanceDetail) -> AnyView {
 }
 
 fn row(visit: &Visit, detail: &InstanceDetail, app: &AppView, is_owner: bool) -> AnyView {
-    let (slug, name) = (visit.slug(), &detail.row.name);
+    let (slug, name) = (visit.slug(), &detail.view.name);
     let custom = detail.own_apps.iter().find(|known| known.name.as_str() == app.name);
     let label = if is_owner && detail.apps_trouble.is_none() {
         let href = paths::open_app(slug, name, &app.name, &app.page);
@@ -117,10 +115,10 @@ fn listens(app: &CustomApp) -> String {
 }
 
 fn actions(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
-    let (slug, name) = (visit.slug(), &detail.row.name);
+    let (slug, name) = (visit.slug(), &detail.view.name);
     let hidden = || vec![("instance", name.clone()), ("app", app.name.clone())];
     let restart = (app.name != TERMINAL).then(|| {
-        let because = detail.row.node.is_none().then(|| format!("{name} does not run."));
+        let because = detail.view.instance.node.is_none().then(|| format!("{name} does not run."));
         let label = format!("Restart {}", app.label);
         view! {
             <PostForm function="restart_app" hidden=hidden() class="inline-form">
@@ -161,12 +159,12 @@ fn form(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
     let presets = edited.is_none().then(|| presets(visit, detail, preset));
     let fields = fields(&state, &draft, edited);
     let hidden = vec![
-        ("instance", detail.row.name.clone()),
+        ("instance", detail.view.name.clone()),
         ("replaces", edited.map(|app| app.name.to_string()).unwrap_or_default()),
         ("preset", draft.preset.key().to_owned()),
     ];
     let cancel = edited.map(|_| {
-        let back = paths::instance_tab(visit.slug(), &detail.row.name, "apps");
+        let back = paths::instance_tab(visit.slug(), &detail.view.name, "apps");
         view! { <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton> }
     });
     let verb = if edited.is_some() { "Save application" } else { "Add application" };
@@ -191,7 +189,7 @@ fn presets(visit: &Visit, detail: &InstanceDetail, chosen: Preset) -> AnyView {
     let links: Vec<_> = Preset::ALL
         .into_iter()
         .map(|preset| {
-            let tab = paths::instance_tab(visit.slug(), &detail.row.name, "apps");
+            let tab = paths::instance_tab(visit.slug(), &detail.view.name, "apps");
             let href = format!("{tab}?preset={}#app", preset.key());
             let current = (preset == chosen).then_some("true");
             let class = if preset == chosen { "btn sm primary" } else { "btn sm" };

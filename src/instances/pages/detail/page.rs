@@ -1,12 +1,12 @@
 //! The page of one instance: its head, and the tab that the address names.
 
 use atelier_domain::access::{Action, Whose};
-use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_studio::caller::Caller;
-use atelier_studio::instances::commands::right_for;
 use atelier_studio::instances::detail::{InstanceDetail, instance};
+use atelier_studio::instances::view::Cause;
 use atelier_studio::jobs::list::{JobsPage, JobsQuery, list_jobs};
 use atelier_studio::sizes::list::sizes;
 use leptos::prelude::*;
@@ -18,7 +18,7 @@ use crate::components::{
 use crate::error::AppError;
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::help;
-use crate::instances::bulk::BulkVerb;
+use crate::instances::pages::detail::parts::{asks_at, blocked, icon};
 use crate::instances::pages::detail::{
     apps, history, logs, monitoring, overview, own_apps, run_as_job, scripts, settings, sharing, stops,
 };
@@ -36,7 +36,6 @@ const TABS: [(&str, &str); 8] = [
     ("settings", "Settings"),
 ];
 
-/// One instance.
 #[component]
 pub fn InstancePage() -> impl IntoView {
     let place = Place {
@@ -68,7 +67,7 @@ enum Content {
     Monitoring(Box<Option<atelier_studio::instances::usage::Usage>>),
     History(Box<atelier_studio::instances::detail::Decided>),
     Settings(Box<settings::Content>),
-    Sharing(Box<atelier_studio::instances::shared::SharingView>),
+    Sharing(Box<atelier_studio::instances::sharing::SharingView>),
     Refused(Box<atelier_domain::access::Denied>),
 }
 
@@ -78,7 +77,7 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
         "apps" => Content::Apps,
         "jobs" => {
             let query = JobsQuery {
-                compute: detail.row.name.clone(),
+                compute: detail.view.name.clone(),
                 after: atelier_domain::compute::JobId::parse(query.get("after")),
                 before: atelier_domain::compute::JobId::parse(query.get("before")),
                 ..JobsQuery::default()
@@ -92,7 +91,7 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
         },
         "monitoring" => Content::Monitoring(Box::new(charts(caller, detail))),
         "history" => Content::History(Box::new(decisions(caller, detail, query.get("before"), history::PAGE).await?)),
-        "sharing" => match atelier_studio::instances::shared::sharing(caller, &detail.row.name).await {
+        "sharing" => match atelier_studio::instances::sharing::view(caller, &detail.view.name).await {
             Ok(view) => Content::Sharing(Box::new(view)),
             Err(AppError::Forbidden { denied, .. }) => Content::Refused(Box::new(denied)),
             Err(other) => return Err(other),
@@ -105,7 +104,7 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
             usage: charts(caller, detail),
             decided: decisions(caller, detail, "", overview::DECISIONS).await?,
             scripts: scripts::texts(caller, detail).await,
-            ssh: atelier_studio::instances::ssh::view(caller, &detail.subject).await?,
+            ssh: atelier_studio::instances::ssh::view(caller, &detail.view.subject()).await?,
             server: caller.studio.settings().address.clone(),
         })),
     })
@@ -120,7 +119,7 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
     if let Content::Refused(denied) = &content {
         return help::forbidden(&visit.viewer, denied);
     }
-    let row = &detail.row;
+    let row = &detail.view;
     let back = paths::compute(visit.slug(), "instances");
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Instances", back)];
     let beside = view! { <span data-live="state"><StateTag state=StateWord::of_instance(row.state) pill=true/></span> };
@@ -141,8 +140,8 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
         form.refusal().or(problem).map(|text| view! { <Banner tone=Tone::Failed text=text/> })
     });
     let (meta, why, chip, cards) =
-        (meta(visit, detail), why(visit, detail), stops::chip(visit, detail), apps::cards(visit, detail));
-    let warning = warning::of_instance(&visit.viewer, row.id);
+        (meta(visit, detail), notes(visit, detail), stops::chip(visit, detail), apps::cards(visit, detail));
+    let warning = warning::of_instance(&visit.viewer, row.instance.id);
     let tabs = tabs(visit, tab, detail);
     let inside = match content {
         Content::Overview(content) => overview::tab(visit, detail, &content),
@@ -182,11 +181,11 @@ fn tabs(visit: &Visit, current: &str, detail: &InstanceDetail) -> AnyView {
     let tabs = TABS
         .into_iter()
         // Only its owner shares an instance.
-        .filter(|(key, _)| *key != "sharing" || detail.whose == Whose::Own)
+        .filter(|(key, _)| *key != "sharing" || detail.view.is_own())
         .map(|(key, label)| Tab {
-            href: paths::instance_tab(visit.slug(), &detail.row.name, key),
+            href: paths::instance_tab(visit.slug(), &detail.view.name, key),
             label: label.to_owned(),
-            count: (key == "jobs").then_some(detail.row.plan.jobs),
+            count: (key == "jobs").then_some(detail.view.plan.jobs),
             is_current: key == current,
         })
         .collect();
@@ -194,30 +193,36 @@ fn tabs(visit: &Visit, current: &str, detail: &InstanceDetail) -> AnyView {
 }
 
 fn meta(visit: &Visit, detail: &InstanceDetail) -> AnyView {
-    let row = &detail.row;
-    let size = format!("{}: {}", row.size, row.shape);
-    let node = detail.row.node.map(|node| {
+    let row = &detail.view;
+    let size = format!("{}: {}", row.instance.size, row.shape());
+    let node = detail.view.instance.node.map(|node| {
         let host = detail.agent.as_ref().map(|agent| format!(" on {}", agent.host)).unwrap_or_default();
         view! { <span><Icon name="server"/>{format!("{node}{host}")}</span> }
     });
-    let owner = if row.is_own { format!("{} (you)", row.owner_name) } else { row.owner_name.clone() };
-    let up = detail.start.as_ref().and_then(|start| Some(start.at.plus(start.took?))).filter(|_| row.node.is_some());
-    let up = up.map(|up| {
+    let owner = if row.is_own() { format!("{} (you)", row.owner_name) } else { row.owner_name.clone() };
+    let up = row.up().filter(|_| row.instance.node.is_some()).map(|up| {
         view! { <span><Icon name="clock"/>{format!("up {}", visit.viewer.now.since(up))}</span> }
     });
-    let today = row.cost_today.as_ref().map(|cost| format!("{cost} today, ")).unwrap_or_default();
+    let today = row.cost_today.map(|cost| format!("{} today, ", cost.said(&row.currency))).unwrap_or_default();
     view! {
         <span><Icon name="cpu"/>{size}</span>
         {node}
         <span><Icon name="user"/>{owner}</span>
         {up}
-        <span><Icon name="cost"/>{format!("{today}{}/h while it runs", row.per_hour)}</span>
+        <span><Icon name="cost"/>{format!("{today}{}/h while it runs", row.per_hour())}</span>
     }
     .into_any()
 }
 
-/// Why it is as it is, where that is not plain.
-fn why(visit: &Visit, detail: &InstanceDetail) -> AnyView {
+/// Why it is as it is, with what would change it.
+pub fn why(cause: &Cause) -> AnyView {
+    let tone = if cause.is_wait() { Tone::Neutral } else { Tone::Failed };
+    let text = cause.next_step().unwrap_or_default();
+    view! { <Why tone=tone title=cause.sentence() text=text code=cause.code()/> }.into_any()
+}
+
+/// All that is not plain about it.
+fn notes(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     let accept = scripts::card_to_accept_notice(visit, detail);
     let trouble = detail.apps_trouble.clone().map(|text| {
         view! { <Why tone=Tone::Warning title="Applications cannot be opened" text=text/> }
@@ -225,73 +230,54 @@ fn why(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     let caution = detail.apps_caution.clone().map(|text| {
         view! { <Why tone=Tone::Neutral title="Reduced isolation of applications" text=text/> }
     });
-    let why = detail.why.as_ref().map(|why| {
-        let tone = if why.is_wait { Tone::Neutral } else { Tone::Failed };
-        view! { <Why tone=tone title=why.sentence.clone() text=why.next.clone() code=why.code/> }
-    });
-    let is_plain = why.is_none() && trouble.is_none() && caution.is_none() && !detail.scripts.awaits_owner;
+    let why = detail.view.cause.as_ref().map(why);
+    let awaits_owner = detail.view.instance.awaits_acceptance();
+    let is_plain = why.is_none() && trouble.is_none() && caution.is_none() && !awaits_owner;
     if is_plain {
         return ().into_any();
     }
     view! { <div class="stack-s">{why}{accept}{trouble}{caution}</div> }.into_any()
 }
 
-/// Why a verb cannot be used: the right first, then the state.
-pub fn blocked(visit: &Visit, detail: &InstanceDetail, verb: InstanceVerb) -> Option<String> {
-    let denied = visit.viewer.rights.check(right_for(verb), detail.whose).err();
-    denied.map(|denied| visit.viewer.why_not(&denied)).or_else(|| detail.why_not(verb))
-}
-
 fn actions(visit: &Visit, detail: &InstanceDetail) -> AnyView {
-    let (slug, name) = (visit.slug(), &detail.row.name);
-    let ask = |verb: BulkVerb| format!("{}?id={name}", paths::confirm_instances(slug, verb.key()));
+    let (slug, name) = (visit.slug(), &detail.view.name);
+    let because = |verb: Verb| blocked(visit, &detail.view, verb);
+    let asking = |verb: Verb| {
+        let href = asks_at(visit, name, verb);
+        view! {
+            <LinkButton href=href icon=icon(verb) dialog=true disabled_because=because(verb)>{verb.label()}</LinkButton>
+        }
+    };
     // The one of the two that makes sense; the verb table says why where neither does.
-    let first = if detail.why_not(InstanceVerb::Stop).is_some() {
-        let hidden = vec![("instance", name.clone())];
-        let because = blocked(visit, detail, InstanceVerb::Start);
+    let first = if Verb::StopInstance.in_instance(detail.view.state).is_offered() {
+        asking(Verb::StopInstance).into_any()
+    } else {
+        let (hidden, because) = (vec![("instance", name.clone())], because(Verb::StartInstance));
         view! {
             <PostForm function="start_instance" hidden=hidden class="inline-form">
                 <SubmitButton icon="play" pending="Starting…" disabled_because=because>"Start"</SubmitButton>
             </PostForm>
         }
         .into_any()
-    } else {
-        view! {
-            <LinkButton
-                href=ask(BulkVerb::Stop) icon="stop" dialog=true
-                disabled_because=blocked(visit, detail, InstanceVerb::Stop)
-            >
-                "Stop"
-            </LinkButton>
-        }
-        .into_any()
     };
-    let restart = view! {
-        <LinkButton
-            href=ask(BulkVerb::Restart) icon="restart" dialog=true
-            disabled_because=blocked(visit, detail, InstanceVerb::Restart)
-        >
-            "Restart"
-        </LinkButton>
-    };
-    let entry = |verb: BulkVerb, icon: &'static str, words: &'static str| {
-        let because = blocked(visit, detail, verb.verb());
-        match because {
-            Some(why) => view! { <p class="nothing"><b>{words}</b>" "{why}</p> }.into_any(),
-            None => view! { <a href=ask(verb) data-confirm=""><Icon name=icon/>{words}</a> }.into_any(),
+    let entry = |verb: Verb| match because(verb) {
+        Some(why) => view! { <p class="nothing"><b>{verb.label()}</b>" "{why}</p> }.into_any(),
+        None => {
+            let href = asks_at(visit, name, verb);
+            view! { <a href=href data-confirm=""><Icon name=icon(verb)/>{verb.label()}</a> }.into_any()
         }
     };
     let resize = paths::instance_tab(slug, name, "settings");
     view! {
         {first}
-        {restart}
+        {asking(Verb::RestartInstance)}
         <Button icon="more" label="More actions" opens="m-more"/>
         <div class="menu" id="m-more" popover="auto">
-            {entry(BulkVerb::Rebuild, "bolt", "Rebuild environment")}
-            <a href=format!("{resize}#size")><Icon name="cpu"/>"Change size"</a>
+            {entry(Verb::RebuildInstance)}
+            <a href=format!("{resize}#size")><Icon name="cpu"/>{Verb::ResizeInstance.label()}</a>
             <a href=paths::instance_schedules(slug, name)><Icon name="calendar"/>"Schedules"</a>
             <hr/>
-            {entry(BulkVerb::Delete, "trash", "Delete")}
+            {entry(Verb::DeleteInstance)}
         </div>
     }
     .into_any()

@@ -10,10 +10,10 @@ use crate::frame::Visit;
 
 /// The way to the form; only for its owner, who alone sees what is installed in it.
 pub fn card(visit: &Visit, detail: &InstanceDetail) -> Option<AnyView> {
-    if !detail.row.is_own || visit.viewer.rights.check(Action::JobSubmit, Whose::Own).is_err() {
+    if !detail.view.is_own() || visit.viewer.rights.check(Action::JobSubmit, Whose::Own).is_err() {
         return None;
     }
-    let (action, name) = (paths::new_job(visit.slug()), detail.row.name.clone());
+    let (action, name) = (paths::new_job(visit.slug()), detail.view.name.clone());
     let help = format!(
         "A script or notebook of Files, such as Users/…/train.py. The form that opens has the packages of {name}."
     );

@@ -1,8 +1,8 @@
 //! Scripts: read by who may, changed by who may, and accepted by the owner alone.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Whose;
 use atelier_domain::compute::script::{DEFAULT_SCRIPT, MAX_SCRIPT_BYTES, Script, ScriptKind};
-use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::paths;
 use atelier_studio::caller::Caller;
 use atelier_studio::instances::detail::InstanceDetail;
@@ -12,7 +12,7 @@ use leptos::prelude::*;
 use crate::components::{Card, CodeBlock, Field, LinkButton, Look, PostForm, SubmitButton, TextField, Tone, Why};
 use crate::frame::Visit;
 use crate::instances::http::scripts::FORM;
-use crate::instances::pages::detail::page::blocked;
+use crate::instances::pages::detail::parts::blocked;
 
 /// The texts of both scripts, as far as the viewer may read them.
 #[derive(Clone, Debug, Default)]
@@ -27,9 +27,10 @@ pub struct Texts {
 
 /// Reads them. The owner may, and who may change them.
 pub async fn texts(caller: &Caller, detail: &InstanceDetail) -> Texts {
-    let may_change =
-        caller.actor().is_ok_and(|actor| actor.person.rights().check(Action::InstanceConfigure, detail.whose).is_ok());
-    if detail.whose != Whose::Own && !may_change {
+    let may_change = caller
+        .actor()
+        .is_ok_and(|actor| actor.person.rights().check(Verb::SetScripts.right(), detail.view.whose).is_ok());
+    if !detail.view.is_own() && !may_change {
         return Texts::default();
     }
     let read = |script: Option<Script>| async move {
@@ -38,7 +39,7 @@ pub async fn texts(caller: &Caller, detail: &InstanceDetail) -> Texts {
             None => String::new(),
         }
     };
-    let scripts = &detail.scripts.scripts;
+    let scripts = &detail.view.instance.scripts;
     Texts {
         is_allowed: true,
         creation: read(scripts.creation.clone()).await,
@@ -48,10 +49,10 @@ pub async fn texts(caller: &Caller, detail: &InstanceDetail) -> Texts {
 
 /// Which there are, in a few words.
 pub fn summary(detail: &InstanceDetail) -> String {
-    let scripts = &detail.scripts.scripts;
+    let scripts = &detail.view.instance.scripts;
     let there = [(scripts.creation.is_some(), "creation"), (scripts.startup.is_some(), "startup")];
     let there: Vec<&str> = there.into_iter().filter(|(is_there, _)| *is_there).map(|(_, word)| word).collect();
-    match (there.is_empty(), detail.scripts.awaits_owner) {
+    match (there.is_empty(), detail.view.instance.awaits_acceptance()) {
         (true, _) => "none".to_owned(),
         (false, true) => format!("{}, not accepted yet", there.join(" and ")),
         (false, false) => there.join(" and "),
@@ -60,11 +61,12 @@ pub fn summary(detail: &InstanceDetail) -> String {
 
 /// On every tab: that there is something to read.
 pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView {
-    if !detail.scripts.awaits_owner {
+    if !detail.view.instance.awaits_acceptance() {
         return ().into_any();
     }
-    let (owner, by) = (&detail.row.owner_name, &detail.scripts.by);
-    let (text, others, own, go) = match &detail.scripts.given {
+    let (owner, by) = (&detail.view.owner_name, &detail.scripts_by);
+    let given = detail.view.instance.given.as_ref().map(|given| &given.from_name);
+    let (text, others, own, go) = match &given {
         Some(from) => (
             format!(
                 "It was {from}’s. Programs and start files that {from} left in its home and its environment may run as {owner}, so \
@@ -83,10 +85,10 @@ pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView 
             "Read them",
         ),
     };
-    if detail.whose != Whose::Own {
+    if !detail.view.is_own() {
         return view! { <Why tone=Tone::Neutral title=others text=text/> }.into_any();
     }
-    let href = format!("{}#accept", paths::instance(visit.slug(), &detail.row.name));
+    let href = format!("{}#accept", paths::instance(visit.slug(), &detail.view.name));
     view! {
         <Why tone=Tone::Warning title=own text=text>
             <LinkButton href=href icon="code">{go}</LinkButton>
@@ -97,7 +99,7 @@ pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView 
 
 /// For the owner: the scripts to read, and the word that lets them have the home.
 pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
-    if !detail.scripts.awaits_owner || detail.whose != Whose::Own {
+    if !detail.view.instance.awaits_acceptance() || !detail.view.is_own() {
         return ().into_any();
     }
     let shown = |kind: ScriptKind, text: &str, script: Option<&Script>| {
@@ -111,11 +113,13 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
         let text = text.to_owned();
         Some(view! { <CodeBlock text=text label=label/>{arguments} })
     };
-    let scripts = &detail.scripts.scripts;
+    let scripts = &detail.view.instance.scripts;
     let creation = shown(ScriptKind::Creation, &texts.creation, scripts.creation.as_ref());
     let startup = shown(ScriptKind::Startup, &texts.startup, scripts.startup.as_ref());
-    let hidden = vec![("instance", detail.row.name.clone()), ("revision", detail.scripts.revision.to_string())];
-    let (heading, note, words, accept) = match &detail.scripts.given {
+    let given = detail.view.instance.given.as_ref().map(|given| &given.from_name);
+    let hidden =
+        vec![("instance", detail.view.name.clone()), ("revision", detail.view.instance.scripts_revision.to_string())];
+    let (heading, note, words, accept) = match &given {
         Some(from) => (
             "What waits for your word",
             format!("given by {from}"),
@@ -127,14 +131,14 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
         ),
         None => (
             "Scripts that wait for you",
-            format!("set by {}", detail.scripts.by),
+            format!("set by {}", detail.scripts_by),
             "They run as you. Accept them only if you know what each line does: from the next start on they have your home and what is in \
              it."
                 .to_owned(),
             "Accept scripts",
         ),
     };
-    let denied = visit.viewer.rights.check(Action::InstanceConnect, Whose::Own).err();
+    let denied = visit.viewer.rights.check(Verb::AcceptScripts.right(), Whose::Own).err();
     let because = denied.map(|denied| visit.viewer.why_not(&denied));
     view! {
         <section id="accept">
@@ -153,23 +157,23 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
 
 /// The form that changes them: typed, or as files.
 pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
-    let because = blocked(visit, detail, InstanceVerb::Configure);
+    let because = blocked(visit, &detail.view, Verb::SetScripts);
     if !texts.is_allowed {
         let words = because.unwrap_or_else(|| "Scripts are for its owner and for who may change them.".into());
         return view! { <Card heading="Scripts"><p class="muted">{words}</p></Card> }.into_any();
     }
     let state = visit.form(FORM);
-    let scripts = &detail.scripts.scripts;
+    let scripts = &detail.view.instance.scripts;
     let creation = fields(&state, ScriptKind::Creation, &texts.creation, scripts.creation.as_ref());
     let startup = fields(&state, ScriptKind::Startup, &texts.startup, scripts.startup.as_ref());
     let refusal = state.refusal().map(|reason| {
         view! { <Why tone=Tone::Failed title="This did not work; nothing was changed" text=reason alert=true/> }
     });
-    let action = paths::instance_scripts(visit.slug(), &detail.row.name);
-    let not_own = (detail.whose != Whose::Own).then(|| {
+    let action = paths::instance_scripts(visit.slug(), &detail.view.name);
+    let not_own = (!detail.view.is_own()).then(|| {
         let words = format!(
             "You are not its owner: what you set runs with an empty home and without tokens until {} has accepted it.",
-            detail.row.owner_name
+            detail.view.owner_name
         );
         view! { <p class="help">{words}</p> }
     });
@@ -227,7 +231,6 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
     .into_any()
 }
 
-/// The names of its fields.
 pub const fn names(kind: ScriptKind) -> [&'static str; 4] {
     match kind {
         ScriptKind::Creation => ["creation_script", "creation_file", "creation_arguments", "creation_limit"],

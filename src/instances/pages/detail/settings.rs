@@ -1,7 +1,7 @@
 //! What can be changed about an instance: how it stops, its quota, its size, its tags, its scripts; and how it goes.
 
 use atelier_domain::compute::idle::Source;
-use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::paths;
 use atelier_domain::text::MAX_WHY;
 use atelier_engine::run::CommandId;
@@ -11,15 +11,11 @@ use leptos::prelude::*;
 
 use crate::components::{Card, Checkbox, Field, LinkButton, Look, PostForm, SizeTable, SubmitButton, TextField};
 use crate::frame::Visit;
-use crate::instances::bulk::BulkVerb;
-use crate::instances::changes::source_key;
-use crate::instances::pages::detail::page::blocked;
-use crate::instances::pages::detail::scripts;
+use crate::instances::pages::detail::parts::{asks_at, blocked, icon};
 use crate::instances::pages::detail::scripts::Texts;
+use crate::instances::pages::detail::{overview, scripts};
 
-/// What this tab reads.
 pub struct Content {
-    /// The sizes there are.
     pub sizes: Vec<SizeRow>,
     /// Its scripts, for who may read them.
     pub scripts: Texts,
@@ -27,13 +23,13 @@ pub struct Content {
 
 /// The tab. It is not live: nobody's typing is overtaken.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView {
-    let because = blocked(visit, detail, InstanceVerb::Configure);
+    let because = blocked(visit, &detail.view, Verb::ConfigureInstance);
     let (idle, tags) = (idle(visit, detail, because.clone()), tags(visit, detail, because));
     let (size, scripts) = (size(visit, detail, content.sizes), scripts::form(visit, detail, &content.scripts));
     let danger = danger(visit, detail);
-    let freeze = format!("{}?from={}", paths::new_environment(visit.slug()), detail.row.name);
-    let stranger = (!detail.row.is_own).then(|| "Only its owner sees what is installed in it.".to_owned());
-    let schedules = paths::instance_schedules(visit.slug(), &detail.row.name);
+    let freeze = format!("{}?from={}", paths::new_environment(visit.slug()), detail.view.name);
+    let stranger = (!detail.view.is_own()).then(|| "Only its owner sees what is installed in it.".to_owned());
+    let schedules = paths::instance_schedules(visit.slug(), &detail.view.name);
     view! {
         <div class="split">
             <div class="stack">{idle}{scripts}{size}{danger}</div>
@@ -54,7 +50,7 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView 
 }
 
 fn hidden(detail: &InstanceDetail) -> Vec<(&'static str, String)> {
-    vec![("instance", detail.row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())]
+    vec![("instance", detail.view.name.clone()), ("command_id", CommandId::random().as_str().to_owned())]
 }
 
 fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyView {
@@ -64,19 +60,19 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
     let rules = &detail.rules;
     let required = if rules.is_required { "It is required here." } else { "Leave it empty for never." };
     let help = format!("Between {} and {} in this workspace. {required}", rules.min, rules.max);
-    let counted = Source::ALL.into_iter().filter(|source| !matches!(source, Source::Job | Source::Extension));
+    let counted = Source::ALL.into_iter().filter(|source| !source.always_counts());
     let boxes: Vec<_> = counted
         .map(|source| {
-            let key = source_key(source);
+            let (key, label) = (source.key(), source.words().counts_when);
             let is_counted = policy.is_none_or(|policy| policy.counts(source));
             let ticked = state.is_ticked("counts", key, is_counted);
-            view! { <Checkbox name="counts[]" value=key label=label(source) ticked=ticked/> }
+            view! { <Checkbox name="counts[]" value=key label=label ticked=ticked/> }
         })
         .collect();
     let counts_problem = state.problem("counts").map(|problem| view! { <p class="err">{problem}</p> });
     let hidden = hidden(detail);
     let fixed = because.is_some();
-    let keeps = state.is_ticked("keeps_quota", "on", detail.keeps_quota);
+    let keeps = state.is_ticked("keeps_quota", "on", detail.view.instance.keeps_quota);
     view! {
         <section id="idle">
             <Card heading="Idle shutdown and quota">
@@ -105,32 +101,13 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
     .into_any()
 }
 
-const fn label(source: Source) -> &'static str {
-    match source {
-        Source::Kernel => "Notebook kernels that are busy",
-        Source::Terminal => "Something typed or printed in a terminal",
-        Source::Editor => "Typing in VS Code",
-        Source::Ssh => "Bytes over SSH",
-        Source::Job => "Jobs",
-        Source::App => "Changes made in an application",
-        Source::Processor => "Processes that use the processor",
-        Source::Gpu => "Processes that use a GPU",
-        Source::Extension => "Kept running by somebody",
-    }
-}
-
 fn tags(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyView {
     let state = visit.form("tag_instance");
     if because.is_some() {
-        let tags: Vec<_> = detail.tags.iter().map(|tag| view! { <span class="tag">{tag.clone()}</span> }).collect();
-        let tags = if tags.is_empty() {
-            view! { <p class="muted">"None."</p> }.into_any()
-        } else {
-            view! { <span class="row-tight tags">{tags}</span> }.into_any()
-        };
+        let tags = overview::tags(detail).unwrap_or_else(|| view! { <p class="muted">"None."</p> }.into_any());
         return view! { <Card heading="Tags">{tags}</Card> }.into_any();
     }
-    let (typed, hidden) = (detail.tags_typed.clone(), hidden(detail));
+    let (typed, hidden) = (detail.view.instance.tags.typed(), hidden(detail));
     view! {
         <Card heading="Tags">
             <PostForm function="tag_instance" state=state.clone() hidden=hidden>
@@ -148,17 +125,17 @@ fn tags(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
 }
 
 fn size(visit: &Visit, detail: &InstanceDetail, sizes: Vec<SizeRow>) -> AnyView {
-    let because = blocked(visit, detail, InstanceVerb::Resize);
+    let because = blocked(visit, &detail.view, Verb::ResizeInstance);
     let state = visit.form("resize_instance");
     if let Some(because) = because {
-        let now = format!("It is of the size {}: {}.", detail.row.size, detail.row.shape);
+        let now = format!("It is of the size {}: {}.", detail.view.instance.size, detail.view.shape());
         return view! {
             <section id="size"><Card heading="Size"><p>{now}</p><p class="muted">{because}</p></Card></section>
         }
         .into_any();
     }
     let hidden = hidden(detail);
-    let chosen = state.value("size", &detail.row.size);
+    let chosen = state.value("size", detail.view.instance.size.as_str());
     view! {
         <section id="size">
             <Card heading="Size">
@@ -179,31 +156,20 @@ fn size(visit: &Visit, detail: &InstanceDetail, sizes: Vec<SizeRow>) -> AnyView 
 }
 
 fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
-    let ask = |verb: BulkVerb| format!("{}?id={}", paths::confirm_instances(visit.slug(), verb.key()), detail.row.name);
-    let rebuild = view! {
-        <LinkButton
-            href=ask(BulkVerb::Rebuild) icon="bolt" dialog=true
-            disabled_because=blocked(visit, detail, InstanceVerb::Rebuild)
-        >
-            "Rebuild environment"
-        </LinkButton>
+    let (view, name) = (&detail.view, &detail.view.name);
+    let button = |verb: Verb, href: String, words: &'static str, look: Look| {
+        let (because, dialog) = (blocked(visit, view, verb), verb.ask().is_some());
+        view! {
+            <LinkButton href=href icon=icon(verb) look=look dialog=dialog disabled_because=because>{words}</LinkButton>
+        }
     };
-    let transfer = view! {
-        <LinkButton
-            href=paths::transfer_instance(visit.slug(), &detail.row.name) icon="user"
-            disabled_because=blocked(visit, detail, InstanceVerb::Transfer)
-        >
-            "Give to somebody else"
-        </LinkButton>
-    };
-    let delete = view! {
-        <LinkButton
-            href=ask(BulkVerb::Delete) icon="trash" look=Look::DangerQuiet dialog=true
-            disabled_because=blocked(visit, detail, InstanceVerb::Delete)
-        >
-            "Delete instance"
-        </LinkButton>
-    };
+    let asking = |verb: Verb| asks_at(visit, name, verb);
+    let rebuild = Verb::RebuildInstance;
+    let rebuild = button(rebuild, asking(rebuild), rebuild.label(), Look::Plain);
+    let give = paths::transfer_instance(visit.slug(), name);
+    let transfer = button(Verb::TransferInstance, give, "Give to somebody else", Look::Plain);
+    let delete = Verb::DeleteInstance;
+    let delete = button(delete, asking(delete), "Delete instance", Look::DangerQuiet);
     view! {
         <Card heading="Danger zone" class="danger-zone">
             <p class="muted">

@@ -4,8 +4,7 @@ use atelier_domain::account::AccountState;
 use atelier_domain::app_sharing::{Level, can_be_looked_at};
 use atelier_domain::text::counted;
 use atelier_studio::instances::detail::InstanceDetail;
-use atelier_studio::instances::shared::SharingView;
-use atelier_studio::instances::sharing::{OFFERED, ShareRow};
+use atelier_studio::instances::sharing::{OFFERED, ShareRow, SharingView};
 use leptos::prelude::*;
 
 use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, TableWrap, Time, Who};
@@ -73,7 +72,7 @@ fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
         None => "opens nothing: the account cannot be used".to_owned(),
     };
     let hidden =
-        vec![("instance", detail.row.name.clone()), ("app", row.app.clone()), ("person", row.person.id.to_string())];
+        vec![("instance", detail.view.name.clone()), ("app", row.app.clone()), ("person", row.person.id.to_string())];
     let label = format!("Revoke {} for {}", row.label, row.person.name);
     let key = format!("{}-{}", row.person.id, row.app);
     view! {
@@ -121,7 +120,7 @@ fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
     let apps: Vec<(String, String)> = detail.apps.iter().map(|app| (app.name.clone(), app.label.clone())).collect();
     let levels = Level::ALL.map(|level| (level.key().to_owned(), level.label().to_owned())).to_vec();
     let zone = format!("In {}. Leave it empty for no end.", visit.viewer.time_zone.replace('_', " "));
-    let hidden = vec![("instance", detail.row.name.clone())];
+    let hidden = vec![("instance", detail.view.name.clone())];
     view! {
         <PostForm function="share_app" state=state.clone() hidden=hidden>
             <div class="cols-2">

@@ -13,7 +13,7 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
     let ssh = ssh?;
     let form = visit.form("switch_ssh");
     let refusal = form.refusal().map(|reason| view! { <p class="err" role="alert">{reason}</p> });
-    let name = detail.row.name.clone();
+    let name = detail.view.name.clone();
     let is_on = ssh.since.is_some();
     let note = if is_on { "on" } else { "off" };
     let inside = match (&ssh.directions, ssh.since) {

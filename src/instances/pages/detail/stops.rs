@@ -1,8 +1,7 @@
 //! What happens next, with what one can do about it: an hour more, until a time, leave it out.
 
-use atelier_domain::access::Action;
-use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::compute::notice::StopWhy;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::paths;
 use atelier_domain::time::Span;
 use atelier_studio::clock;
@@ -13,13 +12,11 @@ use crate::components::{Icon, PostForm};
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::words;
 
-/// The line with its buttons.
 pub fn chip(visit: &Visit, detail: &InstanceDetail) -> AnyView {
-    let row = &detail.row;
+    let row = &detail.view;
     let words = words(&row.next);
-    let is_up = matches!(row.state, InstanceState::Running | InstanceState::JobRunning | InstanceState::Unknown);
-    let may = visit.viewer.rights.check(Action::InstanceOperate, detail.whose).is_ok();
-    let buttons = (is_up && may).then(|| buttons(visit, detail));
+    let can_extend = row.judge(&visit.viewer.rights, Verb::ExtendInstance).is_ok();
+    let buttons = can_extend.then(|| buttons(visit, detail));
     let state = row.next.is_warning.then_some("warning");
     let zone = (row.next.pieces.len() > 1).then(|| {
         view! { <span class="faint xs">{visit.viewer.time_zone.replace('_', " ")}</span> }
@@ -36,7 +33,7 @@ pub fn chip(visit: &Visit, detail: &InstanceDetail) -> AnyView {
 }
 
 fn buttons(visit: &Visit, detail: &InstanceDetail) -> AnyView {
-    let (name, plan) = (detail.row.name.clone(), &detail.row.plan);
+    let (name, plan) = (detail.view.name.clone(), &detail.view.plan);
     let has_stop = plan.stop().is_some() || plan.next.idle.is_some() || detail.watched.policy.is_some();
     if !has_stop {
         return ().into_any();

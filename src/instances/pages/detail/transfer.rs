@@ -1,11 +1,11 @@
 //! The question before an instance is given to somebody else: what goes along, and what does not.
 
-use atelier_domain::access::{Action, Whose};
-use atelier_domain::compute::verb::InstanceVerb;
+use atelier_domain::access::Whose;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_studio::instances::given::{TransferView, transfer_question};
 use atelier_studio::instances::sharing::OFFERED;
+use atelier_studio::instances::transfer::{TransferView, transfer_question};
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::components::{
     ConfirmCard, Consequence, Crumb, Field, LinkButton, Look, NavItem, Page, SelectField, Tone, Why,
 };
 use crate::frame::{Place, Visit, load, param, studio};
-use crate::instances::pages::detail::page::blocked;
+use crate::instances::pages::detail::parts::{asks_at, blocked};
 use crate::server::caller::here;
 
 /// Asks to whom an instance is given.
@@ -21,7 +21,7 @@ use crate::server::caller::here;
 pub fn TransferPage() -> impl IntoView {
     let place = Place {
         nav: NavItem::Compute,
-        needs: Some((Action::InstanceTransfer, Whose::Own)),
+        needs: Some((Verb::TransferInstance.right(), Whose::Own)),
         topics: &[Topic::Instances],
     };
     studio(place, |visit| {
@@ -32,15 +32,16 @@ pub fn TransferPage() -> impl IntoView {
 }
 
 fn ask(visit: &Visit, view: TransferView) -> AnyView {
-    let (slug, name) = (visit.slug(), view.detail.row.name.clone());
+    let (slug, name) = (visit.slug(), view.detail.view.name.clone());
     let back = paths::instance(slug, &name);
     let crumbs =
         vec![Crumb::new("Instances", paths::compute(slug, "instances")), Crumb::new(name.clone(), back.clone())];
-    let content = match blocked(visit, &view.detail, InstanceVerb::Transfer) {
+    let content = match blocked(visit, &view.detail.view, Verb::TransferInstance) {
         Some(why) => {
             let title = format!("{name} cannot be given away now");
-            let stop = format!("{}?id={name}", paths::confirm_instances(slug, "stop"));
-            let stop = view.detail.why_not(InstanceVerb::Stop).is_none().then(|| {
+            let is_up = Verb::StopInstance.in_instance(view.detail.view.state).is_offered();
+            let stop = is_up.then(|| {
+                let stop = asks_at(visit, &name, Verb::StopInstance);
                 view! { <LinkButton href=stop icon="stop" dialog=true>"Stop it"</LinkButton> }
             });
             view! { <Why tone=Tone::Neutral title=title text=why>{stop}<LinkButton href=back>"Go back"</LinkButton></Why> }
@@ -52,7 +53,7 @@ fn ask(visit: &Visit, view: TransferView) -> AnyView {
 }
 
 fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
-    let row = &view.detail.row;
+    let row = &view.detail.view;
     let state = visit.form("transfer_instance");
     let hidden = vec![("command_id", random_token()), ("instance", row.name.clone())];
     let text = format!(

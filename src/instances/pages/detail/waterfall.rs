@@ -3,8 +3,7 @@
 use atelier_domain::compute::start::StartStep;
 use atelier_domain::time::Span;
 use atelier_studio::instances::apps::seconds;
-use atelier_studio::instances::detail::StartView;
-use atelier_studio::instances::row::capital;
+use atelier_studio::instances::view::StartView;
 use leptos::prelude::*;
 
 use crate::components::{Card, Time};
@@ -15,7 +14,7 @@ pub fn card(visit: &Visit, start: Option<&StartView>) -> AnyView {
     let Some(start) = start else { return ().into_any() };
     let heading = match (start.took, start.has_failed) {
         (_, true) => "The last start failed".to_owned(),
-        (Some(took), false) => format!("Last start took {}", crate::instances::pages::detail::waterfall::took(took)),
+        (Some(took), false) => format!("Last start took {}", self::took(took)),
         (None, false) => "It is starting".to_owned(),
     };
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
@@ -32,7 +31,6 @@ pub fn card(visit: &Visit, start: Option<&StartView>) -> AnyView {
         .into_any()
 }
 
-/// The steps with how long they took.
 pub fn bars(start: &StartView) -> AnyView {
     let whole = whole(start).max(1) as f64;
     let percent = |span: Span| (span.as_millis() as f64 / whole * 100.0).clamp(0.0, 100.0);
@@ -85,12 +83,12 @@ const fn class(step: StartStep) -> &'static str {
     }
 }
 
-fn phrase(step: StartStep) -> String {
-    capital(match step {
-        StartStep::Queue => "waiting for quota and room",
-        StartStep::Allocate => "making the node",
-        StartStep::Environment => "the environment",
-        StartStep::Setup => "the scripts",
-        StartStep::Health => "starting the applications",
-    })
+const fn phrase(step: StartStep) -> &'static str {
+    match step {
+        StartStep::Queue => "Waiting for quota and room",
+        StartStep::Allocate => "Making the node",
+        StartStep::Environment => "The environment",
+        StartStep::Setup => "The scripts",
+        StartStep::Health => "Starting the applications",
+    }
 }
