@@ -20,5 +20,6 @@ pub mod sharing_functions;
 #[cfg(feature = "ssr")]
 pub mod transfer_changes;
 pub mod transfer_functions;
+pub mod typing;
 #[cfg(feature = "ssr")]
 pub mod wizard;
