@@ -98,7 +98,7 @@ async fn other_limits_of_a_cluster_are_priced_before_they_are_saved() {
 
 #[tokio::test]
 async fn prices_are_for_those_who_see_the_form() {
-    let (server, mut owner) = furnished().await;
+    let (server, _) = furnished().await;
     server.add("Noor", &[Role::Reader]).await;
     let mut noor = server.signed_in("noor@example.org").await;
     assert_eq!(noor.ask(&format!("{JOB}?size=small")).await.status, StatusCode::FORBIDDEN);
