@@ -32,8 +32,6 @@ pub mod compute;
 #[cfg(feature = "ssr")]
 pub mod form;
 #[cfg(feature = "ssr")]
-pub mod form_checks;
-#[cfg(feature = "ssr")]
 pub mod frame;
 #[cfg(feature = "ssr")]
 pub mod help;
@@ -41,8 +39,6 @@ pub mod help;
 pub mod history;
 #[cfg(feature = "ssr")]
 pub mod home;
-#[cfg(feature = "ssr")]
-pub mod quotes;
 #[cfg(feature = "ssr")]
 pub mod rest;
 #[cfg(feature = "ssr")]
@@ -53,6 +49,8 @@ pub mod search;
 pub mod server;
 #[cfg(feature = "ssr")]
 pub mod settings;
+#[cfg(feature = "hydrate")]
+mod typing;
 #[cfg(feature = "ssr")]
 pub mod viewer;
 
@@ -61,5 +59,6 @@ pub mod viewer;
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     console_error_panic_hook::set_once();
+    islands::typing::answer_by(typing::answer);
     leptos::mount::hydrate_islands();
 }

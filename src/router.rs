@@ -22,10 +22,9 @@ use crate::server::state::AppState;
 use crate::server::{
     agent_streams, agents, apps, assets, events, form_posts, guard, headers, health, origin, page, request, rest,
 };
-use crate::{form_checks, quotes};
 
 /// Routes that are neither pages nor server functions and need a session.
-fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 26] {
+fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 20] {
     [
         ("/w/{workspace}/events", get(events::stream)),
         ("/w/{workspace}/cost.csv", get(cost_file::download)),
@@ -35,12 +34,6 @@ fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 26] {
         ("/w/{workspace}/jobs/{id}/log", get(job_logs::download)),
         ("/w/{workspace}/jobs/{id}/log/events", get(job_logs::follow)),
         ("/w/{workspace}/jobs/{id}/outputs/{attempt}/{rank}/{*path}", get(job_outputs::download)),
-        ("/w/{workspace}/quote/job", get(quotes::job)),
-        ("/w/{workspace}/quote/cluster", get(quotes::cluster)),
-        ("/w/{workspace}/quote/instance", get(form_checks::instance)),
-        ("/w/{workspace}/quote/schedule", get(form_checks::schedule)),
-        ("/w/{workspace}/check/name", get(form_checks::name)),
-        ("/w/{workspace}/check/cron", get(form_checks::cron)),
         // Scripts come with it: limits of its own.
         ("/w/{workspace}/compute/instances/new/step", post(new_instance::take).layer(DefaultBodyLimit::disable())),
         ("/w/{workspace}/files/download", get(crate::files::http::download::file)),

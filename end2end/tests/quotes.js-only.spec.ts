@@ -67,12 +67,12 @@ test('a price that arrives while a button is pressed does not take the click awa
 
   let letGo = () => {};
   const isHeld = new Promise<void>((resolve) => (letGo = resolve));
-  await page.route(/quote\/cluster\?.*min=9(&|$)/, async (route) => {
+  await page.route(/fn\/quote_cluster\?.*min=9(&|$)/, async (route) => {
     await isHeld;
     await route.continue();
   });
-  const asked = page.waitForRequest(/quote\/cluster\?.*min=9(&|$)/);
-  const answered = page.waitForResponse(/quote\/cluster\?.*min=9(&|$)/);
+  const asked = page.waitForRequest(/fn\/quote_cluster\?.*min=9(&|$)/);
+  const answered = page.waitForResponse(/fn\/quote_cluster\?.*min=9(&|$)/);
   await page.getByLabel('Fewest nodes').fill('9');
   await asked;
   await page.getByRole('button', { name: 'Create cluster' }).hover();
@@ -98,16 +98,16 @@ test('the price of a job follows its fields, and only the newest answer counts',
   // The answer for 3 nodes comes after the one for 4: it is of no interest any more.
   let letGo = () => {};
   const isHeld = new Promise<void>((resolve) => (letGo = resolve));
-  await page.route(/quote\/job\?.*nodes=3(&|$)/, async (route) => {
+  await page.route(/fn\/quote_job\?.*nodes=3(&|$)/, async (route) => {
     await isHeld;
     await route.continue();
   });
-  const asked = page.waitForRequest(/quote\/job\?.*nodes=3(&|$)/);
+  const asked = page.waitForRequest(/fn\/quote_job\?.*nodes=3(&|$)/);
   await page.getByRole('textbox', { name: /^Nodes/ }).fill('3');
   await asked;
   await page.getByRole('textbox', { name: /^Nodes/ }).fill('4');
   await expect(price(page)).toContainText('€1.60 an hour at most');
-  const late = page.waitForResponse(/quote\/job\?.*nodes=3(&|$)/);
+  const late = page.waitForResponse(/fn\/quote_job\?.*nodes=3(&|$)/);
   letGo();
   await (await late).finished();
   await page.evaluate(() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next))));
@@ -119,7 +119,7 @@ test('what decides is sent, and nothing else', async ({ signedInAs, visit }) => 
   await visit('/w/studio/jobs/new');
   await page.getByLabel('Variables').fill('PASSWORD=hush');
   await page.getByLabel('Command').fill('echo hush');
-  const asked = page.waitForRequest(/quote\/job\?.*nodes=2(&|$)/);
+  const asked = page.waitForRequest(/fn\/quote_job\?.*nodes=2(&|$)/);
   await page.getByRole('textbox', { name: /^Nodes/ }).fill('2');
   const sent = new URL((await asked).url()).searchParams;
   expect([...sent.keys()].sort()).toEqual(['array', 'cluster', 'cores', 'gpus', 'memory', 'nodes', 'retries', 'size', 'timeout']);
@@ -131,10 +131,10 @@ test('a price that could not be asked for is marked as old', async ({ signedInAs
   await visit('/w/studio/jobs/new');
   const lost = page.getByText('The server did not answer: this is the price from before the last change.');
   await expect(lost).toBeHidden();
-  await page.route(/quote\/job/, (route) => route.abort());
+  await page.route(/fn\/quote_job/, (route) => route.abort());
   await page.getByRole('textbox', { name: /^Nodes/ }).fill('2');
   await expect(lost).toBeVisible();
-  await page.unroute(/quote\/job/);
+  await page.unroute(/fn\/quote_job/);
   await page.getByRole('textbox', { name: /^Nodes/ }).fill('3');
   await expect(lost).toBeHidden();
   await expect(price(page)).toContainText('3 nodes of size');

@@ -12,3 +12,4 @@ pub mod changes;
 pub mod functions;
 #[cfg(feature = "ssr")]
 pub mod minimum_changes;
+pub mod typing;

@@ -7,5 +7,6 @@ pub mod http;
 pub mod pages;
 #[cfg(feature = "ssr")]
 pub mod rest;
+pub mod typing;
 #[cfg(feature = "ssr")]
 pub mod wizard;

@@ -106,8 +106,12 @@ pub async fn fetch_page(url: &str) -> Result<Response, JsValue> {
 
 /// Reads an answer as a document; scripts in it do not run.
 pub async fn parse_page(answer: &Response) -> Result<Document, JsValue> {
-    let text = JsFuture::from(answer.text()?).await?.as_string().unwrap_or_default();
-    DomParser::new()?.parse_from_string(&text, SupportedType::TextHtml)
+    parse(&JsFuture::from(answer.text()?).await?.as_string().unwrap_or_default())
+}
+
+/// Reads a page, or a piece of one, which is in the body then.
+pub fn parse(html: &str) -> Result<Document, JsValue> {
+    DomParser::new()?.parse_from_string(html, SupportedType::TextHtml)
 }
 
 /// Whether an answer is the sign-in page instead of what was asked for.

@@ -15,8 +15,8 @@
 //! | `data-autosubmit` | field | sends its form when it changes |
 //! | `data-zone-proposal` | select | gets the browser's time zone while nothing is chosen |
 //! | `data-check="password"` | input | is checked by the server's own rule, with the form's `email` or `data-email` |
-//! | `data-quote` | element with a form | its `data-quote-part` is asked for again while one types; see `quote.rs` |
-//! | `data-ask` | input | its `data-answer` is what the server says about it while one types; see `name_check.rs` |
+//! | `data-quote` | element with a form | that server function makes its `data-quote-part` anew; see `quote.rs` |
+//! | `data-ask` | input | its `data-answer` is what that server function says about it; see `name_check.rs` |
 //! | `data-week` | fieldset | the weekly grid, whose bars are dragged; see `week_grid.rs` |
 //! | `data-upload` | form | sends its files in pieces to that address, into `data-upload-into`; see `upload.rs` |
 //! | `data-dismiss` | link or button in a toast | removes the toast; a warning stays away while the tab lives |
@@ -35,8 +35,12 @@ pub mod enhance;
 pub mod live;
 #[cfg(feature = "hydrate")]
 mod log;
+mod part;
 #[cfg(feature = "hydrate")]
 mod press;
+#[cfg(feature = "hydrate")]
+pub mod typing;
 
 pub use crate::islands::enhance::Enhance;
 pub use crate::islands::live::Live;
+pub use crate::islands::part::Part;

@@ -10,3 +10,4 @@ pub mod functions;
 pub mod idle_changes;
 #[cfg(feature = "ssr")]
 pub mod rest;
+pub mod typing;

@@ -3,7 +3,7 @@
 //! A server function answers with [`Done`] or [`AppError`] and knows nothing of pages. For a script that is JSON with a
 //! fitting status. For a plain form this layer sends the browser to the next page with a toast, or back to the form with what
 //! was typed (secrets left out) and the problem beside its field. Leptos would put the error into the address instead and lose
-//! what was typed.
+//! what was typed. What a function answers that is asked by GET, which changes nothing, passes as it is.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use atelier_domain::paths;
 use atelier_studio::caller::RequestInfo;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Redirect, Response};
 
@@ -41,6 +41,7 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
         return next.run(request).await;
     }
     let function = request.uri().path()[paths::FUNCTIONS.len()..].trim_start_matches('/').to_owned();
+    let is_question = *request.method() == Method::GET;
     let is_form = header_text(&request, header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
     let back = header_text(&request, header::REFERER).and_then(local_path::from_referer).unwrap_or_else(|| "/".into());
     let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
@@ -59,6 +60,9 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
     let (mut head, body) = response.into_parts();
     let body = to_bytes(body, 1024 * 1024).await.unwrap_or_default();
+    if is_question && head.status.is_success() {
+        return Response::from_parts(head, Body::from(body));
+    }
 
     let answer = if head.status.is_success() {
         serde_json::from_slice::<Done>(&body).map_err(|_| AppError::Internal { request: id.clone() })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
+use atelier::islands::Part;
 use atelier::router;
 use atelier::server::config::{Config, Layers};
 use atelier::server::passwords::Passwords;
@@ -202,6 +203,17 @@ impl Browser {
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header("sec-fetch-site", "same-origin");
         self.send(request.body(Body::from(body)).expect("a request")).await
+    }
+
+    /// Asks a server function that changes nothing, such as `check_name?name=x`, as a script does. The text is the piece of
+    /// HTML that it answers with, or its refusal.
+    pub async fn ask(&mut self, question: &str) -> Page {
+        let request = Request::get(format!("/fn/{question}")).header(header::ACCEPT, "application/json");
+        let mut page = self.send(request.body(Body::empty()).expect("a request")).await;
+        if page.status.is_success() {
+            page.text = serde_json::from_str::<Part>(&page.text).expect("a part of a page").html;
+        }
+        page
     }
 
     pub async fn send(&mut self, request: Request<Body>) -> Page {

@@ -332,27 +332,26 @@ async fn one_is_made_for_somebody_else_only_with_the_right() {
 async fn names_and_summaries_are_said_while_one_types() {
     let (_server, mut owner) = furnished().await;
     make(&mut owner, "taken", &[]).await.shows("taken was created");
-    let check = |name: &str| format!("/w/perception/check/name?name={name}");
+    let check = |name: &str| format!("check_name?name={name}");
     owner
-        .get(&check("free-one"))
+        .ask(&check("free-one"))
         .await
         .shows("Free.")
         .shows("jupyter--free-one--perception.localhost")
         .shows("data-answer");
-    owner.get(&check("taken")).await.shows("Another instance is called taken already.").shows("answer err");
-    owner.get(&check("a_b")).await.shows("this has “_”");
-    owner.get(&check("new")).await.shows("address of the form");
-    owner.get(&check("")).await.hides("Free").hides("err");
-    let quote = "/w/perception/quote/instance?name=x-y-z&size=cpu-2&scheduled=on&time_zone=UTC&mon=on&mon_start=08:00&mon_stop=18:00&idle=on&idle_minutes=60";
+    owner.ask(&check("taken")).await.shows("Another instance is called taken already.").shows("answer err");
+    owner.ask(&check("a_b")).await.shows("this has “_”");
+    owner.ask(&check("new")).await.shows("address of the form");
+    owner.ask(&check("")).await.hides("Free").hides("err");
+    let quote = "quote_instance?name=x-y-z&size=cpu-2&scheduled=on&time_zone=UTC&mon=on&mon_start=08:00&mon_stop=18:00&idle=on&idle_minutes=60";
     owner
-        .get(quote)
+        .ask(quote)
         .await
         .shows("data-quote-part")
         .shows("Mon 08:00 to 18:00")
         .shows("per month, about")
         .shows("after 1 h");
-    owner.get("/w/perception/quote/instance?size=nonsense").await.shows("Choose a size");
-    owner.get("/w/elsewhere/check/name?name=x").await.hides("Free");
+    owner.ask("quote_instance?size=nonsense").await.shows("Choose a size");
 }
 
 #[tokio::test]

@@ -380,7 +380,7 @@ async fn nodes_kept_ready_stay_as_they_are_set_and_say_what_they_cost() {
     let fields = [("cluster", "pool"), ("min", "0"), ("max", "3"), ("idle", "30"), ("warm", "9")];
     owner.submit(POOL, "scale_cluster", &fields).await.shows("f-warm-problem").shows("more than the maximum of 3");
     api.patch("/clusters/pool", &json!({"warm": 9})).await.refuses(422, "invalid").problem("warm");
-    owner.get("/w/perception/quote/cluster?cluster=pool&min=0&max=3&warm=2").await.shows("wait idle for the next");
+    owner.ask("quote_cluster?cluster=pool&min=0&max=3&warm=2").await.shows("wait idle for the next");
 }
 
 #[tokio::test]

@@ -46,16 +46,6 @@ pub fn upload_job(workspace: &str) -> String {
     format!("/w/{workspace}/jobs/upload")
 }
 
-/// The price of a job as it stands in the form, whose fields follow as the query.
-pub fn job_quote(workspace: &str) -> String {
-    format!("/w/{workspace}/quote/job")
-}
-
-/// The same for a cluster: `size`, or `cluster` for one that exists, and `min` and `max`.
-pub fn cluster_quote(workspace: &str) -> String {
-    format!("/w/{workspace}/quote/cluster")
-}
-
 /// The page that asks before jobs are ended; the ids follow as `?id=…&id=…`.
 pub fn cancel_jobs(workspace: &str) -> String {
     format!("/w/{workspace}/jobs/cancel")
@@ -263,29 +253,9 @@ pub fn new_instance_step(workspace: &str) -> String {
     format!("/w/{workspace}/compute/instances/new/step")
 }
 
-/// The summary of an instance as it stands in the wizard, whose fields follow as the query.
-pub fn instance_quote(workspace: &str) -> String {
-    format!("/w/{workspace}/quote/instance")
-}
-
-/// Whether a name is free: `?name=…`.
-pub fn check_name(workspace: &str) -> String {
-    format!("/w/{workspace}/check/name")
-}
-
-/// What a cron expression says: `?cron=…&time_zone=…`.
-pub fn check_cron(workspace: &str) -> String {
-    format!("/w/{workspace}/check/cron")
-}
-
 /// When an instance starts and stops by itself.
 pub fn instance_schedules(workspace: &str, name: &str) -> String {
     format!("/w/{workspace}/compute/instances/{name}/schedules")
-}
-
-/// What a week means, whose fields follow as the query: the next times, and the cost.
-pub fn schedule_quote(workspace: &str) -> String {
-    format!("/w/{workspace}/quote/schedule")
 }
 
 /// What starts and stops by itself this week.

@@ -9,8 +9,10 @@ use atelier_studio::clusters::quote::{Quoted, quote_new_cluster};
 use atelier_studio::sizes::list::sizes;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 use crate::clusters::pages::price;
+use crate::clusters::typing::QuoteCluster;
 use crate::components::{
     Card, Crumb, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query, SizeTable, SubmitButton,
     TextField,
@@ -88,15 +90,14 @@ fn no_sizes(visit: &Visit) -> AnyView {
 fn form(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &Quoted, back: String) -> AnyView {
     let state = typed.state.clone();
     let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
-    let (slug, chosen) = (visit.slug(), size.to_owned());
-    let (quote, check) = (paths::cluster_quote(slug), price::check_button(paths::new_cluster(slug)));
+    let (check, chosen) = (price::check_button(paths::new_cluster(visit.slug())), size.to_owned());
     let cost = price::card("Cost", quoted);
     let tier = tier_choice(&typed.value("tier", Tier::default().key()), state.problem("tier"));
     let [name, min, max, idle, warm, tags] =
         [("name", ""), ("min", "0"), ("max", "4"), ("idle", "120"), ("warm", "0"), ("tags", "")]
             .map(|(field, otherwise)| typed.value(field, otherwise));
     view! {
-        <div data-quote=quote data-quote-of="size,min,max,warm">
+        <div data-quote=QuoteCluster::PATH data-quote-of="size,min,max,warm">
             <PostForm function="create_cluster" state=state.clone() hidden=hidden class="split">
                 <Card>
                     <Field

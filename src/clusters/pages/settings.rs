@@ -8,9 +8,11 @@ use atelier_engine::run::CommandId;
 use atelier_studio::clusters::detail::ClusterDetail;
 use atelier_studio::clusters::quote::Quoted;
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 use crate::clusters::pages::detail::blocked;
 use crate::clusters::pages::{minimum, price};
+use crate::clusters::typing::QuoteCluster;
 use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TextField};
 use crate::form::FormState;
 use crate::frame::Visit;
@@ -70,9 +72,8 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
         }
     });
     let hidden = hidden(detail);
-    let slug = visit.slug();
-    let check = (!fixed).then(|| price::check_button(paths::cluster(slug, &detail.row.name)));
-    let (quote, price) = ((!fixed).then(|| paths::cluster_quote(slug)), price::part(quoted));
+    let check = (!fixed).then(|| price::check_button(paths::cluster(visit.slug(), &detail.row.name)));
+    let (quote, price) = ((!fixed).then_some(QuoteCluster::PATH), price::part(quoted));
     view! {
         <Card heading="Scaling">
             <div data-quote=quote data-quote-of="cluster,min,max,warm">

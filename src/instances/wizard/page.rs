@@ -6,12 +6,14 @@ use atelier_domain::fields::{DAYS, Fields};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 use crate::components::{
     Banner, Crumb, EmptyState, Icon, LinkButton, Look, NavItem, Page, SubmitButton, TextField, Tone, Why,
 };
 use crate::form::{Flash, FormState};
 use crate::frame::{Place, Visit, load, studio};
+use crate::instances::typing::QuoteInstance;
 use crate::instances::wizard::steps::{FIELDS, Step, Wizard, is_shown, wizard};
 use crate::server::caller::here;
 use crate::server::page;
@@ -99,7 +101,7 @@ fn form(visit: &Visit, state: &FormState, wizard: Wizard, back: String) -> AnyVi
         {lost}
         <form
             method="post" action=paths::new_instance_step(slug) enctype="multipart/form-data" class="split" novalidate
-            data-post=FORM data-quote=paths::instance_quote(slug) data-quote-of=of.join(",")
+            data-post=FORM data-quote=QuoteInstance::PATH data-quote-of=of.join(",")
         >
             // What Enter presses: the first button of a form.
             <button class="sr" type="submit" name="go" value="next" tabindex="-1" aria-hidden="true">"Next"</button>

@@ -1,13 +1,14 @@
 //! The first step: what it is called, whose it is, and what it runs on.
 
 use atelier_domain::compute::Resources;
-use atelier_domain::paths;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 use crate::components::{Icon, SelectField, SizeTable};
 use crate::form::FormState;
 use crate::frame::Visit;
+use crate::instances::typing::CheckName;
 use crate::instances::wizard::steps::{NameVerdict, Wizard};
 
 /// Memory for each core from which a size is for much of it: 7 GiB, in MiB for a thousandth of a core.
@@ -18,7 +19,7 @@ const KINDS: [(&str, &str); 4] = [("", "All"), ("cpu", "CPU"), ("memory", "Memor
 
 /// The first step.
 pub fn step(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
-    let (name, owner) = (name(visit, state, wizard), owner(visit, state, wizard));
+    let (name, owner) = (name(state, wizard), owner(visit, state, wizard));
     let kind = wizard.fields.get("kind").trim_start_matches("all").to_owned();
     let chosen = wizard.fields.get("size").to_owned();
     let rows: Vec<SizeRow> = wizard.sizes.iter().filter(|row| kind_of(row.shape, &kind)).cloned().collect();
@@ -63,7 +64,7 @@ fn kind_of(shape: Resources, kind: &str) -> bool {
 }
 
 /// The name, checked while it is typed.
-fn name(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
+fn name(state: &FormState, wizard: &Wizard) -> AnyView {
     let value = wizard.fields.get("name").to_owned();
     let wrong = state.problem("name");
     let verdict = match &wrong {
@@ -71,13 +72,12 @@ fn name(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         None => wizard.name.clone(),
     };
     let is_wrong = matches!(verdict, NameVerdict::Wrong(_));
-    let ask = paths::check_name(visit.slug());
     view! {
         <div class="field">
             <label for="f-name">"Name"</label>
             <input
                 class="input" id="f-name" name="name" type="text" value=value maxlength="24" autocomplete="off" spellcheck="false"
-                autocapitalize="none" autofocus=true data-ask=ask aria-invalid=is_wrong.then_some("true")
+                autocapitalize="none" autofocus=true data-ask=CheckName::PATH aria-invalid=is_wrong.then_some("true")
                 aria-describedby="f-name-answer f-name-help"
             />
             {name_answer(&verdict)}

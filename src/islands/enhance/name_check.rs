@@ -1,30 +1,31 @@
 //! What the server says about a field while one types: whether a name is free, what a cron expression means.
 //!
-//! A field with `data-ask` sends itself (and the fields of its form that `data-ask-with` names) to that address; the
-//! `data-answer` beside it becomes what is answered. Only the server knows, so nothing is judged here.
-
-use std::cell::Cell;
-use std::rc::Rc;
+//! A field with `data-ask` sends itself (and the fields of its form that `data-ask-with` names) to that server function; the
+//! `data-answer` beside it becomes what is answered.
 
 use leptos::prelude::document;
-use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::spawn_local;
-use web_sys::{Element, Event, FormData, HtmlInputElement, UrlSearchParams};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, Event, HtmlInputElement};
 
-use crate::islands::dom::{closest, fetch_page, find_all, listen, parse_page, sleep};
+use crate::islands::dom::{closest, find_all, listen};
 use crate::islands::live::morph::morph;
-use crate::islands::press::released;
+use crate::islands::typing::{Question, Typing, typed};
 
-/// Who types on is not asked for in between.
 const PAUSE_MILLIS: i32 = 200;
 
 pub fn install() {
-    // Counts what was typed, so that an answer to something older is known as such.
-    let newest = Rc::new(Cell::new(0_u32));
+    let typing = Typing::new(PAUSE_MILLIS);
     listen(&document(), "input", move |event: Event| {
-        if let Some(field) = asking(&event) {
-            ask(field, newest.clone());
-        }
+        let Some(field) = asking(&event) else { return };
+        let asked = field.clone();
+        typing.ask(
+            move || question(&asked),
+            move |fresh| {
+                if let Some(fresh) = fresh {
+                    let _ = show(&field, &fresh);
+                }
+            },
+        );
     });
 }
 
@@ -41,44 +42,10 @@ fn asking(event: &Event) -> Option<HtmlInputElement> {
     find_all(&form, "[data-ask]").into_iter().find(depends)?.dyn_into().ok()
 }
 
-fn ask(field: HtmlInputElement, newest: Rc<Cell<u32>>) {
-    let mine = newest.get().wrapping_add(1);
-    newest.set(mine);
-    spawn_local(async move {
-        sleep(PAUSE_MILLIS).await;
-        if newest.get() != mine {
-            return;
-        }
-        let answer = answer(&field).await;
-        released().await;
-        if newest.get() != mine {
-            return;
-        }
-        if let Ok(fresh) = answer {
-            let _ = show(&field, &fresh);
-        }
-    });
-}
-
-async fn answer(field: &HtmlInputElement) -> Result<Element, JsValue> {
-    let address = address(field).ok_or(JsValue::NULL)?;
-    let page = parse_page(&fetch_page(&address).await?).await?;
-    // Whatever else is answered, such as the page for signing in, has no such part.
-    page.query_selector("[data-answer]")?.ok_or(JsValue::NULL)
-}
-
-fn address(field: &HtmlInputElement) -> Option<String> {
-    let query = UrlSearchParams::new().ok()?;
-    query.append(&field.name(), &field.value());
-    if let (Some(with), Some(form)) = (field.get_attribute("data-ask-with"), field.form()) {
-        let data = FormData::new_with_form(&form).ok()?;
-        for name in with.split(',') {
-            if let Some(value) = data.get(name).as_string() {
-                query.append(name, &value);
-            }
-        }
-    }
-    Some([field.get_attribute("data-ask")?.as_str(), "?", &String::from(query.to_string())].concat())
+fn question(field: &HtmlInputElement) -> Option<Question> {
+    let with = field.get_attribute("data-ask-with").unwrap_or_default();
+    let names = [field.name().as_str(), ",", &with].concat();
+    Some((field.get_attribute("data-ask")?, typed(&field.form()?, &names)?))
 }
 
 fn show(field: &HtmlInputElement, fresh: &Element) -> Option<()> {

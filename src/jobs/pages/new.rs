@@ -6,6 +6,7 @@ use atelier_studio::jobs::form::{Advice, Beginning, JobForm, job_form};
 use atelier_studio::jobs::quote::PRICED;
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 use crate::clusters::pages::price;
 use crate::components::{Banner, Card, Crumb, LinkButton, Look, NavItem, Page, SubmitButton, Tone, Why};
@@ -13,6 +14,7 @@ use crate::form::{Flash, FormState};
 use crate::frame::{Place, Visit, load, studio};
 use crate::jobs::http::submit as uploads;
 use crate::jobs::pages::{fields, what_if};
+use crate::jobs::typing::QuoteJob;
 use crate::server::caller::here;
 use crate::server::page;
 
@@ -57,7 +59,7 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
     let (what, place, more) = (fields::what(&state, &form), fields::place(&state, &form), fields::more(&state));
     let price = price::card("Price", &form.quote);
     let choices = form.choices.as_ref().map(|choices| what_if::card(&visit.viewer, choices));
-    let (action, back, quote) = (paths::upload_job(slug), paths::jobs(slug), paths::job_quote(slug));
+    let (action, back) = (paths::upload_job(slug), paths::jobs(slug));
     view! {
         <Page
             heading="Submit job" crumbs=vec![Crumb::new("Jobs", paths::jobs(slug))]
@@ -66,7 +68,7 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
             {low}
             <form
                 method="post" action=action enctype="multipart/form-data" class="split" data-post="submit_job"
-                data-quote=quote data-quote-of=PRICED.join(",")
+                data-quote=QuoteJob::PATH data-quote-of=PRICED.join(",")
             >
                 <input type="hidden" name="command_id" value=random_token()/>
                 <div class="stack">

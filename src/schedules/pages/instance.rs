@@ -8,11 +8,13 @@ use atelier_domain::schedule::Zone;
 use atelier_engine::run::CommandId;
 use atelier_studio::schedules::page::{SchedulePage, instance_schedules};
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 use crate::components::{Banner, Crumb, LinkButton, Look, NavItem, Page, PostForm, Query, SubmitButton, Tone, warning};
 use crate::form::FormState;
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::schedules::pages::{grid, idle, jobs, outlook, rules};
+use crate::schedules::typing::QuoteSchedule;
 use crate::server::caller::here;
 
 /// The form's own server function.
@@ -134,7 +136,7 @@ fn form(visit: &Visit, page: &SchedulePage) -> AnyView {
     let back = paths::instance(slug, &name);
     let of = format!("instance,{}", fields().join(","));
     view! {
-        <div class="split" data-quote=paths::schedule_quote(slug) data-quote-of=of>
+        <div class="split" data-quote=QuoteSchedule::PATH data-quote-of=of>
             <PostForm function=FORM state=state hidden=hidden>
                 // What Enter presses: the first button of a form must not copy Monday.
                 <button class="sr" type="submit" tabindex="-1" aria-hidden="true" disabled=because.is_some()>"Save"</button>

@@ -1,15 +1,16 @@
 //! Every schedule of an instance as a row, and the form that adds a rule by cron.
 
 use atelier_domain::fields::Fields;
-use atelier_domain::paths;
 use atelier_engine::run::CommandId;
 use atelier_studio::schedules::next::{CronReading, read_cron};
 use atelier_studio::schedules::page::{RuleRow, SchedulePage};
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, TableWrap, Time};
 use crate::form::FormState;
 use crate::frame::Visit;
+use crate::schedules::typing::CheckCron;
 
 /// All schedules, and one more.
 pub fn card(visit: &Visit, page: &SchedulePage) -> AnyView {
@@ -190,7 +191,7 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
     };
     let is_wrong = matches!(reading, CronReading::Wrong(_));
     let (id, answer) = (format!("f-cron-{suffix}"), format!("f-cron-{suffix}-answer"));
-    let (cron, ask) = (fields.get("cron").to_owned(), paths::check_cron(visit.slug()));
+    let cron = fields.get("cron").to_owned();
     let ids = |name: &str| format!("f-{name}-{suffix}");
     let (action, how, wait) =
         (fields.get("action").to_owned(), fields.get("jobs").to_owned(), fields.get("drain").to_owned());
@@ -201,7 +202,7 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
                 <label for=id.clone()>"Cron"</label>
                 <input
                     class="input mono" id=id name="cron" type="text" value=cron autocomplete="off" spellcheck="false" placeholder="0 18 * * MON-FRI"
-                    data-ask=ask data-ask-with="time_zone" aria-invalid=is_wrong.then_some("true") aria-describedby=answer.clone()
+                    data-ask=CheckCron::PATH data-ask-with="time_zone" aria-invalid=is_wrong.then_some("true") aria-describedby=answer.clone()
                 />
                 {cron_answer(&reading, Some(answer))}
             </div>
