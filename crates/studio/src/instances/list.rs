@@ -11,7 +11,6 @@ use atelier_domain::{UserId, WorkspaceId};
 use crate::caller::Caller;
 use crate::clusters::list::since_last_step;
 use crate::instances::row::{InstanceRow, Step, complete, row};
-use crate::money;
 use crate::orders::ask;
 
 /// How many instances a page shows.
@@ -237,7 +236,7 @@ pub async fn list_instances(caller: &Caller, query: &InstanceQuery) -> Result<In
         previous: (query.after > 0).then(|| query.after.saturating_sub(PAGE)),
         matching: looked.matching,
         counts: looked.counts,
-        per_hour: sees_all.then(|| money::price(Price(looked.running_price), &caller.studio.settings().currency)),
+        per_hour: sees_all.then(|| Price(looked.running_price).said(&caller.studio.settings().currency)),
         paused: looked.paused,
         apps_trouble: caller.studio.settings().apps_trouble.clone(),
         rows,

@@ -9,15 +9,15 @@ use atelier_domain::error::AppError;
 use atelier_domain::text::{counted, shortened_to};
 use atelier_domain::time::{Now, Span};
 use atelier_domain::world::World;
-use atelier_domain::{Timestamp, UserId};
+use atelier_domain::{Money, Timestamp, UserId};
 use atelier_engine::clock;
 use atelier_engine::store::ledger_name;
 use atelier_protocol::Activity;
 
 use crate::caller::Caller;
+use crate::clock as said;
 use crate::clusters::list::{hour_of_midnight, sees_cost};
 use crate::instances::plan::{NextLine, Plan, say};
-use crate::{clock as said, money};
 
 /// How long the words under a state may be.
 const MOST_OF_WHY: usize = 90;
@@ -89,7 +89,7 @@ pub fn row(world: &World, instance: &Instance, step: &Step) -> InstanceRow {
         shape: size.map(|size| size.shape.to_string()).unwrap_or_default(),
         cores: size.map_or(0, |size| size.shape.cores),
         memory: size.map_or(0, |size| size.shape.memory),
-        per_hour: money::price(size.map(|size| size.price).unwrap_or_default(), &step.currency),
+        per_hour: size.map(|size| size.price).unwrap_or_default().said(&step.currency),
         cost_today: None,
         node: instance.node,
         cpu: Vec::new(),
@@ -183,7 +183,7 @@ pub async fn complete(caller: &Caller, rows: &mut [InstanceRow]) -> Result<(), A
         }
         let settled = charged.get(holder).map_or(0, |charge| charge.cost);
         row.cost_today = sees_cost(&rights, &actor.person.id, &row.owner)
-            .then(|| money::cost(settled.saturating_add(row.unsettled), currency));
+            .then(|| Money(settled.saturating_add(row.unsettled)).said(currency));
         let activity = row.node.filter(|_| row.why.is_empty()).and_then(|node| board.node_activity(node));
         if row.why.is_empty() {
             row.why = going_on(row, activity.map(|(_, activity)| activity).as_ref(), now, zone);
