@@ -6,13 +6,12 @@ use atelier_domain::compute::quota::{Resource, UseKey};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::compute::size::{Price, Size, SizeName};
 use atelier_domain::fields::Fields;
+use atelier_domain::money::MONTH;
 use atelier_domain::time::Span;
 use atelier_domain::world::World;
-use atelier_domain::{UserId, WorkspaceId};
+use atelier_domain::{Money, UserId, WorkspaceId};
 use atelier_studio::caller::Caller;
-use atelier_studio::money;
 use atelier_studio::orders::ask;
-use atelier_studio::schedules::awake::MONTH;
 use atelier_studio::schedules::request::ScheduleRequest;
 use atelier_studio::schedules::typed::{idle_of, week_of};
 use atelier_studio::schedules::week::say_week;
@@ -102,8 +101,7 @@ pub(super) async fn summarise(
             Err(_) => "not clear yet".to_owned(),
         },
     ));
-    facts
-        .push(("Always on would be", format!("{} a month", money::cost(size.price.for_span(MONTH), &config.currency))));
+    facts.push(("Always on would be", format!("{} a month", Money::of_month(size.price).said(&config.currency))));
     let workspace = caller.actor()?.workspace.id.clone();
     let (quota, notes) =
         ask(caller, move |world| (quota_after(world, &size, &workspace, &owner), notes(world, &size))).await?;
@@ -112,7 +110,7 @@ pub(super) async fn summarise(
 
 /// A month by the schedule, or an hour if nobody knows how long it runs.
 fn priced(size: &Size, awake_a_week: Option<Span>, currency: &str) -> ((String, String), String) {
-    let hour = money::price(size.price, currency);
+    let hour = size.price.said(currency);
     let Some(week) = awake_a_week else {
         let how = "Counted from the wish for its node until that is gone. Stopped, it costs nothing.".to_owned();
         return ((hour, "an hour while it runs".to_owned()), how);
@@ -120,13 +118,13 @@ fn priced(size: &Size, awake_a_week: Option<Span>, currency: &str) -> ((String, 
     let month = month_of(week);
     let hours = (month.as_millis() + 1_800_000) / 3_600_000;
     let how = format!("{hours} h awake at {hour}, if nobody starts or stops it by hand");
-    ((money::cost(size.price.for_span(month), currency), "per month, about".to_owned()), how)
+    ((Money::of(size.price, month).said(currency), "per month, about".to_owned()), how)
 }
 
 /// A week's hours as a month's.
 pub fn month_of(week: Span) -> Span {
-    let millis = u64::try_from(week.as_millis()).unwrap_or_default();
-    Span::millis(millis.saturating_mul(730) / 168)
+    let (millis, hours) = (week.as_millis().unsigned_abs(), MONTH.as_millis().unsigned_abs() / 3_600_000);
+    Span::millis(millis.saturating_mul(hours) / (7 * 24))
 }
 
 fn notes(world: &World, size: &Size) -> Vec<String> {
@@ -222,7 +220,7 @@ fn prune(body: &mut Value) {
 
 /// What an hour costs, for so many hours.
 pub fn cost_of(price: Price, span: Span, currency: &str) -> String {
-    money::cost(price.for_span(span), currency)
+    Money::of(price, span).said(currency)
 }
 
 #[cfg(test)]
