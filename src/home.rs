@@ -8,7 +8,7 @@ use atelier_studio::clock;
 use atelier_studio::counts::{ComputeCounts, compute_counts};
 use atelier_studio::history::{HistoryPage, HistoryQuery, list_history};
 use atelier_studio::jobs::list::{JobView, recent_jobs};
-use atelier_studio::people::{HeadCount, head_count};
+use atelier_studio::people::list::{HeadCount, head_count};
 use leptos::prelude::*;
 
 use crate::components::{Card, Icon, LinkButton, Look, NavItem, Page, WayOut};

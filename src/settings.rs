@@ -7,6 +7,8 @@ use atelier_domain::history::Topic;
 use atelier_domain::text::counted;
 use atelier_domain::time::Span;
 use atelier_engine::run::CommandId;
+use atelier_studio::files::list::files_limit;
+use atelier_studio::schedules::idle;
 use leptos::prelude::*;
 
 use crate::components::{Card, Checkbox, Field, NavItem, Page, PostForm, SubmitButton};
@@ -20,10 +22,8 @@ pub fn SettingsPage() -> impl IntoView {
         Place { nav: NavItem::Settings, needs: Some((Action::WorkspaceRead, Whose::Others)), topics: &[Topic::Engine] };
     studio(place, |visit| {
         let read = async {
-            Ok((
-                crate::schedules::idle_changes::idle_rules().await?,
-                atelier_studio::files::list::files_limit(&here()?).await?,
-            ))
+            let caller = here()?;
+            Ok((idle::read(&caller).await?, files_limit(&caller).await?))
         };
         load(visit.viewer.clone(), read, move |((rules, count), limit)| show(&visit, &rules, count, limit))
     })

@@ -1,7 +1,7 @@
 //! Bars over days, one part on top of the other: what each day cost. SVG draws the shapes, HTML the words; colour comes from
 //! classes alone.
 
-use atelier_studio::money;
+use atelier_domain::Money;
 use leptos::prelude::*;
 
 const WIDTH: f64 = 900.0;
@@ -76,7 +76,7 @@ pub fn BarChart(
         .collect();
     let scale: Vec<_> = (0..=4_u64)
         .rev()
-        .map(|line| view! { <span>{money::on_scale(step.saturating_mul(line), step, &currency)}</span> })
+        .map(|line| view! { <span>{Money(step.saturating_mul(line)).on_scale(Money(step), &currency)}</span> })
         .collect();
     let each = count <= MOST_WORDS;
     let words: Vec<_> =
@@ -87,7 +87,7 @@ pub fn BarChart(
             .map(|series| {
                 let all = series.values.iter().fold(0_u64, |sum, value| sum.saturating_add(*value));
                 view! {
-                    <span class=series.class><i></i>{series.name.clone()}" "<b>{money::cost(all, &currency)}</b></span>
+                    <span class=series.class><i></i>{series.name.clone()}" "<b>{Money(all).said(&currency)}</b></span>
                 }
             })
             .collect();

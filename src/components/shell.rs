@@ -3,7 +3,8 @@
 use atelier_domain::history::Topic;
 use leptos::prelude::*;
 
-use crate::components::nav::{Nav, NavItem, TabBar};
+use crate::components::NavItem;
+use crate::components::nav::{Nav, TabBar};
 use crate::components::secret::SecretOnce;
 use crate::components::toast::Toast;
 use crate::components::topbar::TopBar;

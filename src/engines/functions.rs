@@ -1,13 +1,16 @@
-//! The engine behind computes: where nodes are made, which agents there are, how the loop does, what nobody knows.
+//! The pause switch, and what a driver found and nobody knows.
 
-#![allow(
-    missing_docs,
-    reason = "the argument structs of server functions are generated; their fields are the form's fields"
-)]
-
-#[cfg(feature = "ssr")]
-pub use atelier_studio::engines::*;
 use leptos::prelude::*;
+#[cfg(feature = "ssr")]
+use {
+    crate::error::AppError,
+    crate::server::caller::here,
+    atelier_domain::compute::size::SiteName,
+    atelier_domain::paths,
+    atelier_domain::text::{parse_why, shortened},
+    atelier_domain::world::Answer,
+    atelier_studio::{engines, orders},
+};
 
 use crate::done::Done;
 use crate::error::FnError;
@@ -18,13 +21,21 @@ pub async fn pause_engine(
     #[server(default)] command_id: String,
     #[server(default)] why: String,
 ) -> Result<Done, FnError> {
-    Ok(crate::engines::changes::pause(&command_id, &why).await?)
+    let answer = engines::pause(&here()?, orders::command_id(&command_id)?, parse_why(&why)?).await?;
+    Ok(Done::stay(match answer {
+        Answer::Already => "All acting was paused already.",
+        _ => "All acting is paused. Jobs that run go on; nothing is started, ended or removed until you resume.",
+    }))
 }
 
 /// Lets the engine act again. Needs `engine.write`.
 #[server(prefix = "/fn", endpoint = "resume_engine")]
 pub async fn resume_engine(#[server(default)] command_id: String) -> Result<Done, FnError> {
-    Ok(crate::engines::changes::resume(&command_id).await?)
+    let answer = engines::resume(&here()?, orders::command_id(&command_id)?).await?;
+    Ok(Done::stay(match answer {
+        Answer::Already => "The engine was not paused.",
+        _ => "The engine acts again.",
+    }))
 }
 
 /// Has something removed that a driver found and nobody knows. Needs `engine.write`.
@@ -35,5 +46,10 @@ pub async fn remove_unknown(
     name: String,
     #[server(default)] why: String,
 ) -> Result<Done, FnError> {
-    Ok(crate::engines::changes::remove_unknown(&command_id, &site, &name, &why).await?)
+    let caller = here()?;
+    let site = SiteName::parse(&site).map_err(|_| AppError::not_found("site"))?;
+    let said = format!("{} is being removed from {site}.", shortened(&name));
+    let id = orders::command_id(&command_id)?;
+    engines::remove_unknown(&caller, id, site, name, parse_why(&why)?).await?;
+    Ok(Done::go(paths::engines(&caller.actor()?.workspace.slug), said))
 }

@@ -3,6 +3,4 @@
 #[cfg(feature = "ssr")]
 pub mod pages;
 
-#[cfg(feature = "ssr")]
-pub mod changes;
 pub mod functions;

@@ -3,14 +3,6 @@
 #[cfg(feature = "ssr")]
 pub mod pages;
 
-#[cfg(feature = "ssr")]
-pub mod base_changes;
-pub mod base_functions;
-#[cfg(feature = "ssr")]
-pub mod changes;
-#[cfg(feature = "ssr")]
-pub mod editor_changes;
-pub mod editor_functions;
 pub mod functions;
 #[cfg(feature = "ssr")]
 pub mod rest;

@@ -5,8 +5,6 @@ pub mod http;
 #[cfg(feature = "ssr")]
 pub mod pages;
 
-#[cfg(feature = "ssr")]
-pub mod changes;
 pub mod functions;
 #[cfg(feature = "ssr")]
 pub mod rest;

@@ -5,9 +5,4 @@ pub mod pages;
 #[cfg(feature = "ssr")]
 pub mod rest;
 
-#[cfg(feature = "ssr")]
-pub mod changes;
-#[cfg(feature = "ssr")]
-pub mod fair_share_changes;
-pub mod fair_share_functions;
 pub mod functions;

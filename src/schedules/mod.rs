@@ -3,11 +3,7 @@
 #[cfg(feature = "ssr")]
 pub mod pages;
 
-#[cfg(feature = "ssr")]
-pub mod changes;
 pub mod functions;
-#[cfg(feature = "ssr")]
-pub mod idle_changes;
 #[cfg(feature = "ssr")]
 pub mod rest;
 pub mod typing;

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
+use atelier_domain::text::hex;
 use axum::body::{Body, Bytes};
 use axum::http::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
@@ -95,7 +96,7 @@ impl Site {
                     content_type: content_type(&name),
                     cache_control: if hashed.contains(&*name) { IMMUTABLE } else { SHORT },
                     brotli: load(&format!("{name}.br")).map(|file| file.bytes),
-                    tag: plain.hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect(),
+                    tag: hex(&plain.hash[..10]),
                     plain: plain.bytes,
                 };
                 Some((name.into_owned(), file))

@@ -23,7 +23,7 @@ use crate::server::request::cookie_name;
 use crate::server::state::AppState;
 use crate::server::{flash, guard, local_path, plain_page};
 
-/// Forms are small; files will have a road of their own.
+/// Forms are small; files go another way, in pieces.
 pub const MAX_FORM: usize = 64 * 1024;
 
 /// How long a form may take to arrive.

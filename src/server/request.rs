@@ -122,17 +122,6 @@ pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> 
     peer.to_canonical()
 }
 
-/// The subject that an address's failures are counted under: an IPv6 customer has a whole /64.
-pub fn throttle_subject(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(v4) => format!("address:{v4}"),
-        IpAddr::V6(v6) => {
-            let [a, b, c, d, ..] = v6.segments();
-            format!("address:{a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
-    }
-}
-
 /// The name of a cookie of ours; under TLS the prefix makes browsers tie it to this very host.
 pub fn cookie_name(name: &str, is_secure: bool) -> String {
     if is_secure { format!("__Host-{name}") } else { name.to_owned() }
@@ -170,11 +159,5 @@ mod tests {
         headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.9, unknown"));
         assert_eq!(client_address(ip("10.0.0.1"), &headers, &[ip("10.0.0.1")]), ip("10.0.0.1"));
         assert_eq!(client_address(ip("::ffff:192.0.2.1"), &headers, &[]), ip("192.0.2.1"));
-    }
-
-    #[test]
-    fn an_ipv6_network_counts_as_one() {
-        assert_eq!(throttle_subject(ip("2001:db8:1:2::1")), throttle_subject(ip("2001:db8:1:2:ffff::9")));
-        assert_ne!(throttle_subject(ip("192.0.2.1")), throttle_subject(ip("192.0.2.2")));
     }
 }

@@ -4,9 +4,9 @@
 //! absolute end is fixed at sign-in, and idleness is judged by the last request, which [`super::presence`] knows.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
+use atelier_domain::text::hex;
 use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::store::{Store, WebSession, WebSessionInfo};
@@ -116,9 +116,5 @@ impl SessionStore for StoredSessions {
 
 /// The name under which a session is stored.
 pub fn key_of(id: &Id) -> SessionKey {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(id.0.to_be_bytes()) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    SessionKey::new(hex)
+    SessionKey::new(hex(&Sha256::digest(id.0.to_be_bytes())))
 }

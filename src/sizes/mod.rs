@@ -3,8 +3,6 @@
 #[cfg(feature = "ssr")]
 pub mod pages;
 
-#[cfg(feature = "ssr")]
-pub mod changes;
 pub mod functions;
 #[cfg(feature = "ssr")]
 pub mod rest;

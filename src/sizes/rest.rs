@@ -1,9 +1,12 @@
 //! The catalogue of sizes: read by everybody, changed by those who may.
 
-use atelier_domain::compute::size::{Size, SizeName};
+use atelier_domain::access::Action;
+use atelier_domain::compute::resources::Resources;
+use atelier_domain::compute::size::{Family, Price, SiteName, Size, SizeName};
+use atelier_domain::money::Decimal;
 use atelier_domain::text::{Problem, parse_why};
 use atelier_studio::sizes::commands as size;
-use atelier_studio::sizes::commands::SizeRequest;
+use atelier_studio::typed::Problems;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -19,7 +22,7 @@ struct SizeView {
     family: String,
     site: String,
     resources: ResourcesView,
-    price_per_hour: f64,
+    price_per_hour: Decimal,
     currency: String,
     links: Links,
 }
@@ -36,7 +39,7 @@ impl SizeView {
             family: size.family.to_string(),
             site: size.site.to_string(),
             resources: size.shape.into(),
-            price_per_hour: size.price.0 as f64 / 1e6,
+            price_per_hour: size.price.per_hour().decimal(),
             currency: currency.to_owned(),
             links: Links { own: path(&size.name) },
             name: size.name.to_string(),
@@ -87,6 +90,25 @@ pub struct Wanted {
     price_per_hour: f64,
 }
 
+impl Wanted {
+    fn named(&self, name: &str) -> Result<Size, AppError> {
+        let mut problems = Problems::new();
+        let name = problems.take(size::name_of(name));
+        let family = problems.take(Family::parse(&self.family));
+        let site = problems.take(SiteName::parse(&self.site));
+        let price = problems.take(match self.price_per_hour {
+            price if price < 0.0 => Err(Problem::new("price", format!("A price is 0 or more; this is {price}."))),
+            price => Ok(Price((price * 1e6).round().clamp(0.0, 1e18) as u64)),
+        });
+        let (Some(name), Some(family), Some(site), Some(price)) = (name, family, site, price) else {
+            return Err(problems.into_error());
+        };
+        let cores = (self.cores * 1_000.0).round().clamp(0.0, 1e12) as u64;
+        let shape = Resources { cores, memory: self.memory_mib, gpus: self.gpus };
+        Ok(Size { name, family, site, shape, price })
+    }
+}
+
 /// `PUT /sizes/{name}`: adds it, or puts it in the place of the one of that name.
 pub async fn put(
     asked: Asked,
@@ -97,16 +119,9 @@ pub async fn put(
     parameters.none_left(&[])?;
     let id = asked.id_for("put-size", &(&name, &wanted));
     let before = found(&asked, &name).await?;
-    let request = SizeRequest {
-        name: name.clone(),
-        family: wanted.family,
-        site: wanted.site,
-        cores: wanted.cores,
-        memory_mib: wanted.memory_mib,
-        gpus: wanted.gpus,
-        price_per_hour: wanted.price_per_hour,
-    };
-    size::put(&asked.caller, id, &request).await.map_err(by_its_own_field)?;
+    asked.caller.authorise(Action::SizeWrite).await?;
+    let size = wanted.named(&name).map_err(by_its_own_field)?;
+    size::put(&asked.caller, id, size).await.map_err(by_its_own_field)?;
     let size = found(&asked, &name).await?.ok_or_else(|| Refusal::not_found("size"))?;
     let address = path(&size.name);
     let view = SizeView::of(size, &asked.caller.studio.settings().currency);

@@ -39,7 +39,7 @@ async fn a_budget_is_set_changed_and_taken_away_by_form_and_api() {
         ("why", "a grant"),
     ];
     let page = owner.submit(PAGE, "set_budget", &fields).await;
-    page.shows("The workspace may spend EUR 250.50 a month.")
+    page.shows("The workspace may spend €250.50 a month.")
         .shows("€250.50")
         .shows("Europe/Berlin")
         .shows("Refuse new work");
@@ -52,7 +52,7 @@ async fn a_budget_is_set_changed_and_taken_away_by_form_and_api() {
     assert_eq!((&mara["person"]["name"], &mara["action"]), (&json!("Mara"), &json!("stop-idle")));
     assert_eq!((&mara["spent"], &mara["warned_percent"], &mara["spent_at"]), (&json!(0.0), &json!(0), &Value::Null));
     let history = owner.get("/w/perception/activity").await;
-    history.shows("a grant").shows("set the budget of Mara to EUR 20.00 a month");
+    history.shows("a grant").shows("set the budget of Mara to €20.00 a month");
     // Whom it concerns sees it, and nobody else's.
     let mut mara = server.signed_in("mara@example.org").await;
     mara.get(PAGE)
@@ -75,17 +75,17 @@ async fn what_makes_no_sense_is_refused_with_field_and_bounds() {
         (
             "amount",
             [("whose", "workspace"), ("amount", "-5"), ("action", "warn"), ("time_zone", "UTC")],
-            "between EUR 0.01",
+            "between €0.01",
         ),
         (
             "amount",
             [("whose", "workspace"), ("amount", "0"), ("action", "warn"), ("time_zone", "UTC")],
-            "between EUR 0.01",
+            "between €0.01",
         ),
         (
             "amount",
             [("whose", "workspace"), ("amount", "9999999999"), ("action", "warn"), ("time_zone", "UTC")],
-            "between EUR 0.01",
+            "between €0.01",
         ),
         (
             "action",
@@ -130,14 +130,14 @@ async fn what_is_spent_warns_refuses_and_lets_through_again() {
     for api in [&api, &mara] {
         let refused = api.post("/jobs", &job()).await.refuses(409, "over-budget");
         let said = refused.json["detail"].as_str().unwrap_or_default().to_owned();
-        assert!(said.contains("The workspace has spent EUR") && said.contains("of EUR 0.01"), "{said}");
+        assert!(said.contains("The workspace has spent €") && said.contains("of €0.01"), "{said}");
         assert!(said.contains("An Owner can raise the budget"), "{said}");
     }
     let mut owner = server.owner().await;
     owner.get(PAGE).await.shows("All of it is spent.");
     // Everybody whose work it refuses is told.
     let mut mara = server.signed_in("mara@example.org").await;
-    mara.get("/w/perception").await.shows("of EUR 0.01 for this month.").shows("New work is refused");
+    mara.get("/w/perception").await.shows("of €0.01 for this month.").shows("New work is refused");
     owner.get("/w/perception/activity").await.shows("budget");
     api.put("/budgets", &json!({"scope": "workspace", "amount": 1_000_000, "action": "refuse"})).await.is(200);
     api.post("/jobs", &job()).await.is(201);

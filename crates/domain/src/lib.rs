@@ -25,6 +25,7 @@ pub mod money;
 pub mod name;
 pub mod password;
 pub mod paths;
+pub mod portal;
 pub mod reason;
 #[cfg(feature = "zones")]
 pub mod rules;

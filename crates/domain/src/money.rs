@@ -84,21 +84,20 @@ impl Money {
 
     /// For people, rounded to what matters: `€212.40`, `€0.0034`; what is less than the last digit is said so.
     pub fn said(self, currency: &str) -> String {
-        let decimals = if self.0 >= Self::ONE.0 / 10 || self.0 == 0 { 2 } else { 4 };
-        if self.0 > 0 && self.rounded(decimals) == 0 {
-            return format!("under {}", with_sign("0.0001", currency));
+        if self.0 >= Self::ONE.0 / 10 || self.0 == 0 {
+            return with_sign(&self.fixed(2), currency);
         }
-        with_sign(&self.fixed(decimals), currency)
+        match self.rounded(4) {
+            0 => format!("under {}", with_sign("0.0001", currency)),
+            // What has no more than two decimals is said with two.
+            cents if cents.is_multiple_of(100) => with_sign(&self.fixed(2), currency),
+            _ => with_sign(&self.fixed(4), currency),
+        }
     }
 
     /// The same as something to format: `{}`.
     pub const fn display(self, currency: &str) -> Said<'_> {
         Said { amount: self, currency }
-    }
-
-    /// With the code of the currency and two decimals, as in sentences about budgets: `EUR 1,234.50`.
-    pub fn with_code(self, currency: &str) -> String {
-        format!("{currency} {}", self.fixed(2))
     }
 
     /// On the scale of a chart whose lines are so far apart, with as many decimals as that needs: `€600`, `€0.25`.
@@ -215,7 +214,9 @@ mod tests {
             (49_999, "under €0.0001"),
             (50_000, "€0.0001"),
             (3_400_000, "€0.0034"),
-            (99_999_999, "€0.1000"),
+            (10_000_000, "€0.01"),
+            (10_100_000, "€0.0101"),
+            (99_999_999, "€0.10"),
             (100_000_000, "€0.10"),
             (104_999_999, "€0.10"),
             (105_000_000, "€0.11"),

@@ -12,7 +12,8 @@ use crate::compute::quota::Shortage;
 use crate::compute::resources::{Memory, Resources};
 use crate::compute::verb::InstanceVerb;
 use crate::id::UserId;
-use crate::text::{Problem, Text, and_list, counted, grouped, money};
+use crate::money::Money;
+use crate::text::{Problem, Text, and_list, counted, grouped};
 use crate::time::Span;
 
 /// What a reason is about.
@@ -1079,8 +1080,8 @@ impl Reason {
             Self::OverBudget { is_personal, spent, amount, currency, .. } => format!(
                 "{} spent {} of {} for this month.",
                 if *is_personal { "Its owner has" } else { "The workspace has" },
-                money(*spent, currency),
-                money(*amount, currency),
+                Money(*spent).said(currency),
+                Money(*amount).said(currency),
             ),
             Self::TooManyJobs { live, limit } => {
                 format!("{live} jobs wait or run, and the server keeps at most {limit}.")
@@ -1250,9 +1251,9 @@ impl Reason {
             }
             Self::BudgetWarning { person, percent, spent, amount, currency, ends, .. } => format!(
                 "{} of {} {} for this month are spent ({percent} %); the month ends on {ends}.",
-                money(*spent, currency),
+                Money(*spent).said(currency),
                 person.as_ref().map_or_else(|| "the workspace’s".to_owned(), |person| format!("{person}’s")),
-                money(*amount, currency),
+                Money(*amount).said(currency),
             ),
             Self::HoldOver { by } => format!("{by} let it start again."),
             Self::MovedInQueue { by, to } => format!("{by} moved it {to}."),

@@ -91,6 +91,12 @@ pub fn and_list<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
+/// With a capital at the beginning.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
 /// Says a count with its noun: `1 person`, `3 people`, `0 people`.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
@@ -107,11 +113,6 @@ pub fn grouped(count: impl Into<u64>) -> String {
         text.push(digit);
     }
     text
-}
-
-/// An amount in billionths of a currency, in a sentence: `EUR 1,234.50`.
-pub fn money(amount: u64, currency: &str) -> String {
-    crate::Money(amount).with_code(currency)
 }
 
 /// Bytes as small hexadecimal digits, two each.

@@ -92,7 +92,7 @@ fn warnings_come_in_time_and_once() {
     assert_eq!(
         text.as_deref(),
         Some(
-            "EUR 3.20 of the workspace’s EUR 4.00 for this month are spent (80 %); the month ends on 1 Apr 2026 (Europe/Berlin)."
+            "€3.20 of the workspace’s €4.00 for this month are spent (80 %); the month ends on 1 Apr 2026 (Europe/Berlin)."
         )
     );
     // It only warns: work goes on.
@@ -128,8 +128,8 @@ fn new_work_is_refused_with_the_numbers_and_who_can_raise_it() {
     };
     for answer in refusals(&mut stage) {
         let Err(reason @ Reason::OverBudget { .. }) = answer else { panic!("{answer:?}") };
-        assert!(reason.sentence().starts_with("The workspace has spent EUR 0.4"), "{}", reason.sentence());
-        assert!(reason.sentence().contains("of EUR 0.40 for this month"), "{}", reason.sentence());
+        assert!(reason.sentence().starts_with("The workspace has spent €0.4"), "{}", reason.sentence());
+        assert!(reason.sentence().contains("of €0.40 for this month"), "{}", reason.sentence());
         assert_eq!(
             reason.next_step().as_deref(),
             Some("An Owner can raise the budget; the next month begins on 1 Apr 2026 (Europe/Berlin).")
@@ -218,7 +218,7 @@ fn what_is_idle_stops_with_notice() {
 fn budgets_are_set_changed_and_taken_away() {
     let mut stage = stage(0);
     let order = |of: BudgetOf, new: Option<NewBudget>| Order::SetBudget { of, budget: new.map(Box::new) };
-    for (cents, expected) in [(0, "not EUR 0.00"), (-500, "not −EUR 5.00")] {
+    for (cents, expected) in [(0, "not €0.00"), (-500, "not −€5.00")] {
         let refused = stage.order("Owner", order(BudgetOf::Workspace, Some(budget(cents, BudgetAction::Warn))));
         let Err(Reason::Invalid { problem }) = refused else { panic!("{refused:?}") };
         assert_eq!(problem.field, "amount");

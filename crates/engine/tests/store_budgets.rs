@@ -67,7 +67,7 @@ on_both! {
         assert_eq!(entries[0], "took the budget of the workspace away");
         assert_eq!(
             entries[2],
-            "set the budget of the workspace to EUR 1.00 a month; when it is spent, new work is refused"
+            "set the budget of the workspace to €1.00 a month; when it is spent, new work is refused"
         );
         it.stop().await;
 

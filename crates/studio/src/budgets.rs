@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use atelier_domain::UserId;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::budget::{
     Budget, BudgetAction, BudgetKey, BudgetOf, BudgetStanding, MAX_AMOUNT, MIN_AMOUNT, NewBudget, Period,
 };
 use atelier_domain::error::AppError;
 use atelier_domain::schedule::Zone;
-use atelier_domain::text::{Problem, money, shortened};
+use atelier_domain::text::{Problem, shortened};
 use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, Order};
+use atelier_domain::{Money, UserId};
 use atelier_engine::clock;
 use atelier_engine::run::CommandId;
 use atelier_engine::store::{PeopleFilter, SpendFilter};
@@ -170,7 +170,7 @@ fn since_last_step(caller: &Caller) -> Span {
 /// Reads the field `amount`: money for a month, with at most two decimals.
 pub fn amount_of(text: &str, currency: &str) -> Result<i64, Problem> {
     let cents = decimal("amount", "A budget", text, TYPED_PLACES).map_err(|_| {
-        let (least, most) = (money(MIN_AMOUNT, currency), money(MAX_AMOUNT, currency));
+        let (least, most) = (Money(MIN_AMOUNT).said(currency), Money(MAX_AMOUNT).said(currency));
         let message = format!(
             "A budget is an amount for a month, such as 250 or 99.50, between {least} and {most}; this is “{}”.",
             shortened(text)
@@ -210,7 +210,7 @@ mod tests {
         }
         for typed in ["", "-5", "1.234", "much", "1e9"] {
             let problem = amount_of(typed, "EUR").expect_err(typed);
-            assert!(problem.field == "amount" && problem.message.contains("between EUR 0.01"), "{}", problem.message);
+            assert!(problem.field == "amount" && problem.message.contains("between €0.01"), "{}", problem.message);
         }
     }
 }

@@ -1,17 +1,19 @@
-//! What pages read.
+//! The engine behind computes: where nodes are made, which agents there are, how the loop does, what nobody knows; and the
+//! pause switch.
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::node::Holder;
+use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{NodeId, Resources};
 use atelier_domain::error::AppError;
 use atelier_domain::time::Timestamp;
-use atelier_domain::world::World;
+use atelier_domain::world::{Answer, Order, World};
 use atelier_engine::drivers::Capabilities;
-use atelier_engine::run::Status;
+use atelier_engine::run::{CommandId, Status};
 
 use crate::caller::Caller;
 use crate::clusters::nodes::{AgentFacts, NodeRow, row as node_row};
-use crate::orders::ask;
+use crate::orders::{ask, order};
 
 /// How many nodes the page shows.
 const NODES_SHOWN: usize = 200;
@@ -116,6 +118,30 @@ pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
         }
     }
     Ok(detail)
+}
+
+/// Pauses all acting; planning goes on. Needs `engine.write`.
+pub async fn pause(caller: &Caller, id: CommandId, why: Option<String>) -> Result<Answer, AppError> {
+    caller.authorise(Action::EngineWrite).await?;
+    order(caller, id, Order::Pause { why: why.clone().unwrap_or_default() }, None, why).await
+}
+
+/// Lets the engine act again. Needs `engine.write`.
+pub async fn resume(caller: &Caller, id: CommandId) -> Result<Answer, AppError> {
+    caller.authorise(Action::EngineWrite).await?;
+    order(caller, id, Order::Resume, None, None).await
+}
+
+/// Has something removed that a driver found and nobody knows. Needs `engine.write`.
+pub async fn remove_unknown(
+    caller: &Caller,
+    id: CommandId,
+    site: SiteName,
+    name: String,
+    why: Option<String>,
+) -> Result<Answer, AppError> {
+    caller.authorise(Action::EngineWrite).await?;
+    order(caller, id, Order::RemoveUnknown { site, name }, None, why).await
 }
 
 fn sites(world: &World) -> Vec<SiteRow> {

@@ -5,7 +5,7 @@
 //! The portal, REST, the command line and SSH only shape these; none of them decides anything.
 //!
 //! One folder a noun. What is not a noun: [`studio`] (everything that can be reached), [`orders`] (the way to the engine),
-//! [`clock`], [`money`] and [`typed`] (times, amounts and numbers as people read and type them).
+//! [`clock`] and [`typed`] (times and numbers as people read and type them).
 
 pub mod account;
 pub mod budgets;
@@ -23,7 +23,6 @@ pub mod history;
 pub mod html;
 pub mod instances;
 pub mod jobs;
-pub mod money;
 pub mod orders;
 pub mod people;
 pub mod presence;

@@ -219,11 +219,6 @@ fn holdings(world: &World, usage: &Usage) -> Vec<Holding> {
     by
 }
 
-/// Whether amounts of it are thousandths.
-pub const fn is_in_cores(resource: &Resource) -> bool {
-    matches!(resource, Resource::Cores(_) | Resource::RunningCores)
-}
-
 /// Somebody of this workspace, by an e-mail address, an id, or `me`.
 pub async fn person_of(caller: &Caller, typed: &str) -> Result<Person, AppError> {
     let actor = caller.actor()?;

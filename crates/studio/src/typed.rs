@@ -1,5 +1,6 @@
 //! Numbers as they are typed into forms.
 
+use atelier_domain::error::AppError;
 use atelier_domain::text::{Problem, shortened};
 
 /// A whole number.
@@ -73,9 +74,21 @@ impl Problems {
         parsed.map_err(|problem| self.0.push(problem)).ok()
     }
 
+    /// Keeps the value or notes the problems of fields; gives any other error back.
+    pub fn keep<T>(&mut self, read: Result<T, AppError>) -> Result<Option<T>, AppError> {
+        match read {
+            Ok(value) => Ok(Some(value)),
+            Err(AppError::Invalid { problems }) => {
+                self.0.extend(problems);
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
     /// All of them as one error.
-    pub fn into_error(self) -> atelier_domain::error::AppError {
-        atelier_domain::error::AppError::Invalid { problems: self.0 }
+    pub fn into_error(self) -> AppError {
+        AppError::Invalid { problems: self.0 }
     }
 }
 

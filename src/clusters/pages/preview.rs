@@ -1,5 +1,6 @@
 //! Preview on last week: what other settings of a cluster would have done to the jobs that it had.
 
+use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::paths;
 use atelier_domain::text::{counted, grouped};
@@ -7,7 +8,6 @@ use atelier_domain::time::Span;
 use atelier_simulate::Report;
 use atelier_simulate::report::PolicyReport;
 use atelier_studio::clusters::preview::{DAYS, Preview, Typed, preview};
-use atelier_studio::money;
 use leptos::prelude::*;
 
 use crate::components::{
@@ -152,7 +152,7 @@ fn span(millis: u64) -> String {
 }
 
 fn cost(amount: f64, currency: &str) -> String {
-    money::cost((amount * 1e9).round().clamp(0.0, 1e18) as u64, currency)
+    Money::from_number(amount).unwrap_or(Money::MAX).said(currency)
 }
 
 fn result(slug: &str, report: &Report, launch: Span) -> AnyView {

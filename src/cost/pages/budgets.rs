@@ -1,5 +1,6 @@
 //! Budgets: how much a month may cost, how much of that is spent, and what happens then.
 
+use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::budget::{BudgetAction, BudgetOf};
 use atelier_domain::history::Topic;
@@ -7,7 +8,7 @@ use atelier_domain::paths;
 use atelier_domain::text::MAX_WHY;
 use atelier_engine::run::CommandId;
 use atelier_studio::budgets::{BudgetLine, Budgets, read, said_action, typed_amount};
-use atelier_studio::{clock, money};
+use atelier_studio::clock;
 use leptos::prelude::*;
 
 use crate::components::{
@@ -135,8 +136,8 @@ impl Shown {
             }
         };
         let percent = standing.percent(budget);
-        let spent = money::cost(standing.spent, &self.currency);
-        let amount = money::cost(budget.amount, &self.currency);
+        let spent = Money(standing.spent).said(&self.currency);
+        let amount = Money(budget.amount).said(&self.currency);
         let said = format!("{spent}, {percent} %");
         let label = format!("{spent} of {amount} spent");
         let inside = label.clone();
@@ -148,11 +149,11 @@ impl Shown {
             _ if standing.spent >= budget.amount => "All of it is spent.".to_owned(),
             (0, _) => "Nothing costs anything now.".to_owned(),
             (per_hour, None) => {
-                format!("{} an hour now; enough for this month.", money::cost(per_hour, &self.currency))
+                format!("{} an hour now; enough for this month.", Money(per_hour).said(&self.currency))
             }
             (per_hour, Some(at)) => {
                 let zone = &self.visit.viewer.time_zone;
-                let hour = money::cost(per_hour, &self.currency);
+                let hour = Money(per_hour).said(&self.currency);
                 format!("{hour} an hour now; all spent on {}.", clock::date_and_time(at, zone))
             }
         };

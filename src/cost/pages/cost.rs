@@ -1,5 +1,6 @@
 //! Cost: the ledger by day, by compute, by person and by job.
 
+use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::size::Price;
 use atelier_domain::paths;
@@ -7,7 +8,6 @@ use atelier_domain::text::{Problem, and_list, counted, grouped};
 use atelier_studio::cost::days::{By, RANGES, Selection};
 use atelier_studio::cost::spent::read;
 use atelier_studio::cost::view::{Kind, Rest, Spending, SpendingRow};
-use atelier_studio::money;
 use leptos::prelude::*;
 
 use crate::components::{
@@ -172,12 +172,12 @@ impl Shown {
             ];
             let parts: Vec<_> = parts
                 .into_iter()
-                .map(|(words, cost)| view! { <li><b class="num">{money::cost(cost, currency)}</b>{format!(" {words}")}</li> })
+                .map(|(words, cost)| view! { <li><b class="num">{Money(cost).said(currency)}</b>{format!(" {words}")}</li> })
                 .collect();
             view! {
                 <div>
                     <dt><Icon name="moon" class="i-s"/>"Saved against always on"</dt>
-                    <dd><span class="big">{money::cost(saved.cost, currency)}</span><ul class="sub saved-by">{parts}</ul><p class="sub">{words}</p></dd>
+                    <dd><span class="big">{Money(saved.cost).said(currency)}</span><ul class="sub saved-by">{parts}</ul><p class="sub">{words}</p></dd>
                 </div>
             }
         });
@@ -186,20 +186,20 @@ impl Shown {
                 <div>
                     <dt><Icon name="cost" class="i-s"/>{days_said(&self.selection)}</dt>
                     <dd>
-                        <span class="big">{money::cost(spending.total.cost, currency)}</span>
+                        <span class="big">{Money(spending.total.cost).said(currency)}</span>
                         <p class="sub">{format!("{} of node time", hours(spending.total.millis))}</p>
                     </dd>
                 </div>
                 <div>
                     <dt><Icon name="calendar" class="i-s"/>"A day, on average"</dt>
                     <dd>
-                        <span class="big">{money::cost(mean, currency)}</span>
+                        <span class="big">{Money(mean).said(currency)}</span>
                         <p class="sub">{format!("over {}", counted(count, "day", "days"))}</p>
                     </dd>
                 </div>
                 <div>
                     <dt><Icon name="clock" class="i-s"/>"An hour, as things run now"</dt>
-                    <dd><span class="big">{money::price(Price(spending.per_hour / 1_000), currency)}</span><p class="sub">{nodes}</p></dd>
+                    <dd><span class="big">{Price(spending.per_hour / 1_000).said(currency)}</span><p class="sub">{nodes}</p></dd>
                 </div>
                 {saved}
             </dl>
@@ -227,7 +227,7 @@ impl Shown {
         let titles = spending
             .days
             .iter()
-            .map(|day| format!("{}: {}", day.date.strftime("%a %-d %B"), money::cost(day.charge.cost, &self.currency)))
+            .map(|day| format!("{}: {}", day.date.strftime("%a %-d %B"), Money(day.charge.cost).said(&self.currency)))
             .collect();
         let format = if spending.days.len() > 31 { "%-d %b" } else { "%-d" };
         let words = spending.days.iter().map(|day| day.date.strftime(format).to_string()).collect();
@@ -235,12 +235,12 @@ impl Shown {
         let label = format!(
             "What each day from {} cost: {} in all{}.",
             days_said(&self.selection),
-            money::cost(spending.total.cost, &self.currency),
+            Money(spending.total.cost).said(&self.currency),
             dearest.map_or_else(String::new, |day| {
                 format!(
                     ", most on {} with {}",
                     day.date.strftime("%-d %B"),
-                    money::cost(day.charge.cost, &self.currency)
+                    Money(day.charge.cost).said(&self.currency)
                 )
             })
         );
@@ -326,7 +326,7 @@ impl Shown {
                 <th scope="row">{title}</th>
                 <td class="right nowrap" data-label="Node time">{hours(millis)}</td>
                 <td class="right nowrap" data-label="Share">{self.share(cost)}</td>
-                <td class="right nowrap"><b>{money::cost(cost, &self.currency)}</b></td>
+                <td class="right nowrap"><b>{Money(cost).said(&self.currency)}</b></td>
             </tr>
         }
         .into_any()
@@ -334,7 +334,7 @@ impl Shown {
 
     fn table(&self, heading: &'static str, column: &'static str, rows: AnyView) -> AnyView {
         let total = &self.spending.total;
-        let (time, total) = (hours(total.millis), money::cost(total.cost, &self.currency));
+        let (time, total) = (hours(total.millis), Money(total.cost).said(&self.currency));
         view! {
             <Card heading=heading flush=true>
                 <TableWrap>

@@ -1,7 +1,8 @@
 //! Budgets: read by those whom they concern, set by those who may.
 
 use atelier_domain::access::Action;
-use atelier_domain::compute::budget::{BudgetAction, BudgetOf, ONE};
+use atelier_domain::compute::budget::{BudgetAction, BudgetOf};
+use atelier_domain::money::{Decimal, Money};
 use atelier_domain::schedule::Zone;
 use atelier_domain::text::{Problem, parse_why};
 use atelier_studio::budgets::{BudgetLine, Wish};
@@ -27,18 +28,18 @@ struct BudgetView {
     scope: &'static str,
     person: Option<PersonView>,
     /// How much a month.
-    amount: f64,
+    amount: Decimal,
     /// What happens when it is spent.
     action: &'static str,
     time_zone: String,
     month_from: String,
     month_to: String,
     /// In the month, with what is not booked yet.
-    spent: f64,
+    spent: Decimal,
     spent_percent: u64,
     /// The highest of 50, 80 and 100 of which people were warned; 0 for none.
     warned_percent: u8,
-    per_hour: f64,
+    per_hour: Decimal,
     /// When all of it is spent if nothing changes; null if that is not in this month.
     spent_at: Option<String>,
 }
@@ -47,10 +48,6 @@ struct BudgetView {
 struct PersonView {
     id: String,
     name: String,
-}
-
-fn number(billionths: u64) -> f64 {
-    billionths as f64 / ONE as f64
 }
 
 impl From<BudgetLine> for BudgetView {
@@ -62,15 +59,15 @@ impl From<BudgetLine> for BudgetView {
         Self {
             scope,
             person,
-            amount: number(line.budget.amount),
+            amount: Money(line.budget.amount).decimal(),
             action: line.budget.action.key(),
             time_zone: line.budget.zone.as_str().to_owned(),
             month_from: rfc3339(line.budget.period.from),
             month_to: rfc3339(line.budget.period.to),
-            spent: number(line.standing.spent),
+            spent: Money(line.standing.spent).decimal(),
             spent_percent: line.standing.percent(&line.budget),
             warned_percent: line.budget.warned,
-            per_hour: number(line.standing.per_hour),
+            per_hour: Money(line.standing.per_hour).decimal(),
             spent_at: line.standing.spent_at.map(rfc3339),
         }
     }
@@ -135,8 +132,9 @@ pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted
                 ),
             };
             // What is no amount at all is refused with the bounds, as all that is out of them.
-            let billionths = (amount * ONE as f64).round();
-            let amount = if billionths.is_finite() { billionths as i64 } else { i64::MAX };
+            let size = Money::from_number(amount.abs()).and_then(|amount| i64::try_from(amount.0).ok());
+            let size = size.unwrap_or(i64::MAX);
+            let amount = if amount < 0.0 { -size } else { size };
             Some(Wish { amount, action, zone })
         }
     };

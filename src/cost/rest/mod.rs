@@ -2,6 +2,7 @@
 
 pub mod budgets;
 
+use atelier_domain::money::{Decimal, Money};
 use atelier_domain::world::Charge;
 use atelier_domain::zone::ZoneName;
 use atelier_engine::clock;
@@ -21,13 +22,13 @@ const MOST_LISTED: usize = 500;
 
 #[derive(Debug, Serialize)]
 struct ChargeView {
-    cost: f64,
+    cost: Decimal,
     node_seconds: f64,
 }
 
 impl From<Charge> for ChargeView {
     fn from(charge: Charge) -> Self {
-        Self { cost: charge.cost as f64 / 1e9, node_seconds: charge.millis as f64 / 1e3 }
+        Self { cost: Money(charge.cost).decimal(), node_seconds: charge.millis as f64 / 1e3 }
     }
 }
 
@@ -48,7 +49,7 @@ struct CostView {
 
 #[derive(Debug, Serialize)]
 struct NowView {
-    cost_per_hour: f64,
+    cost_per_hour: Decimal,
     nodes: usize,
 }
 
@@ -56,11 +57,11 @@ struct NowView {
 struct SavedView {
     instances: usize,
     off_seconds: f64,
-    cost: f64,
+    cost: Decimal,
     /// The parts of that: what schedules, idle shutdown and people saved.
-    by_schedule: f64,
-    by_idle: f64,
-    by_hand: f64,
+    by_schedule: Decimal,
+    by_idle: Decimal,
+    by_hand: Decimal,
 }
 
 #[derive(Debug, Serialize)]
@@ -119,14 +120,14 @@ pub async fn show(asked: Asked, mut parameters: Parameters) -> Answered {
         currency: asked.caller.studio.settings().currency.clone(),
         own_only: spending.is_own,
         total: spending.total.into(),
-        now: NowView { cost_per_hour: spending.per_hour as f64 / 1e9, nodes: spending.nodes },
+        now: NowView { cost_per_hour: Money(spending.per_hour).decimal(), nodes: spending.nodes },
         saved_by_being_off: spending.saved.map(|saved| SavedView {
             instances: saved.instances,
             off_seconds: saved.off_millis as f64 / 1e3,
-            cost: saved.cost as f64 / 1e9,
-            by_schedule: saved.by_schedule as f64 / 1e9,
-            by_idle: saved.by_idle as f64 / 1e9,
-            by_hand: saved.by_hand() as f64 / 1e9,
+            cost: Money(saved.cost).decimal(),
+            by_schedule: Money(saved.by_schedule).decimal(),
+            by_idle: Money(saved.by_idle).decimal(),
+            by_hand: Money(saved.by_hand()).decimal(),
         }),
         rows,
         rest: spending.rest.map(|rest| RestView { count: rest.count, charge: rest.charge.into() }),

@@ -1,6 +1,6 @@
 //! Named environments of jobs and notebooks.
 
-use atelier_domain::text::counted;
+use atelier_domain::text::{capitalised, counted};
 use atelier_engine::environments::BuildState;
 use leptos::prelude::*;
 
@@ -40,11 +40,6 @@ pub fn said(state: &BuildState) -> String {
         },
         BuildState::Collected { .. } => "Nobody used it; the next use builds it again.".to_owned(),
     }
-}
-
-pub fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 pub fn megabytes(bytes: u64) -> String {

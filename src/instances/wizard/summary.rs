@@ -6,10 +6,10 @@ use atelier_domain::compute::quota::{Resource, UseKey};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::compute::size::{Size, SizeName};
 use atelier_domain::fields::Fields;
-use atelier_domain::money::Money;
+use atelier_domain::money::MONTH;
 use atelier_domain::time::Span;
 use atelier_domain::world::World;
-use atelier_domain::{UserId, WorkspaceId};
+use atelier_domain::{Money, UserId, WorkspaceId};
 use atelier_studio::caller::Caller;
 use atelier_studio::orders::ask;
 use atelier_studio::schedules::request::ScheduleRequest;
@@ -122,8 +122,8 @@ fn priced(size: &Size, awake_a_week: Option<Span>, currency: &str) -> ((String, 
 
 /// A week's hours as a month's.
 pub fn month_of(week: Span) -> Span {
-    let millis = u64::try_from(week.as_millis()).unwrap_or_default();
-    Span::millis(millis.saturating_mul(730) / 168)
+    let (millis, hours) = (week.as_millis().unsigned_abs(), MONTH.as_millis().unsigned_abs() / 3_600_000);
+    Span::millis(millis.saturating_mul(hours) / (7 * 24))
 }
 
 fn notes(world: &World, size: &Size) -> Vec<String> {

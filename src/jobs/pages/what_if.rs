@@ -1,8 +1,8 @@
 //! The table before a submission: when a job would start on each compute, when it would end, and what it costs.
 
+use atelier_domain::Money;
 use atelier_domain::compute::size::Tier;
 use atelier_studio::forecast::what_if::{Choice, Choices};
-use atelier_studio::money;
 use leptos::prelude::*;
 
 use crate::components::{Card, TableWrap};
@@ -78,7 +78,7 @@ fn row(viewer: &Viewer, choice: &Choice, currency: &str) -> AnyView {
         None => view! { <span class="l2">{choice.note.clone()}</span> }.into_any(),
     };
     let ends = choice.end.map_or_else(|| "unknown".to_owned(), |end| moment(viewer, end));
-    let cost = choice.cost.map_or_else(|| "unknown".to_owned(), |cost| money::cost(cost, currency));
+    let cost = choice.cost.map_or_else(|| "unknown".to_owned(), |cost| Money(cost).said(currency));
     view! {
         <tr>
             <th scope="row">{name}" "{asked}<span class="l2">{detail}</span></th>

@@ -1,5 +1,6 @@
 //! When jobs start, and what they would do on other computes.
 
+use atelier_domain::money::{Decimal, Money};
 use atelier_engine::clock;
 use atelier_simulate::forecast::Eta;
 use atelier_studio::forecast::what_if;
@@ -69,7 +70,7 @@ struct ChoiceView {
     asked: bool,
     start: Option<When>,
     end: Option<When>,
-    cost_at_most: Option<f64>,
+    cost_at_most: Option<Decimal>,
     sentence: String,
 }
 
@@ -83,7 +84,7 @@ impl From<Choice> for ChoiceView {
             asked: choice.is_asked,
             start: choice.start.map(When),
             end: choice.end.map(When),
-            cost_at_most: choice.cost.map(|cost| cost as f64 / 1e9),
+            cost_at_most: choice.cost.map(|cost| Money(cost).decimal()),
             sentence: choice.note,
         }
     }

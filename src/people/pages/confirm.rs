@@ -3,7 +3,7 @@
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::{AccountVerb, Refusal};
 use atelier_domain::paths;
-use atelier_studio::people::{PersonRow, judge_people};
+use atelier_studio::people::list::{PersonRow, judge_people};
 use leptos::prelude::*;
 
 use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};

@@ -5,7 +5,7 @@ use atelier_domain::account::{AccountState, AccountVerb};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
-use atelier_studio::people::{PeopleQuery, PeopleSort, list_people};
+use atelier_studio::people::list::{PeopleQuery, PeopleSort, list_people};
 use leptos::prelude::*;
 
 use crate::components::{
@@ -44,7 +44,7 @@ fn wanted(query: &Query) -> PeopleQuery {
     }
 }
 
-fn list(visit: &Visit, query: Query, sort: Sort, page: atelier_studio::people::PeoplePage) -> AnyView {
+fn list(visit: &Visit, query: Query, sort: Sort, page: atelier_studio::people::list::PeoplePage) -> AnyView {
     let viewer = &visit.viewer;
     let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
     let add = view! {
@@ -98,7 +98,7 @@ fn table(
     visit: &Visit,
     query: &Query,
     sort: Sort,
-    page: atelier_studio::people::PeoplePage,
+    page: atelier_studio::people::list::PeoplePage,
     refusal: Option<String>,
 ) -> AnyView {
     let slug = visit.slug();

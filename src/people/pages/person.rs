@@ -5,7 +5,7 @@ use atelier_domain::account::AccountVerb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::{MAX_WHY, counted};
-use atelier_studio::people::{PersonDetail, person};
+use atelier_studio::people::list::{PersonDetail, person};
 use leptos::prelude::*;
 
 use crate::components::{

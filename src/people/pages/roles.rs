@@ -3,8 +3,8 @@
 use atelier_domain::access::{Action, Area, Grant, Role, Whose};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::counted;
-use atelier_studio::people::role_counts;
+use atelier_domain::text::{capitalised, counted};
+use atelier_studio::people::list::role_counts;
 use leptos::prelude::*;
 
 use crate::components::{Card, Icon, LinkButton, NavItem, Page, TableWrap};
@@ -92,7 +92,7 @@ fn row(action: Action, mine: &[Role]) -> impl IntoView + use<> {
     let azure = (!action.azure().is_empty()).then(|| format!("In Azure: {}", action.azure()));
     view! {
         <tr>
-            <th scope="row" title=azure>{sentence(action.label())}<small class="mono">{action.key()}</small></th>
+            <th scope="row" title=azure>{capitalised(action.label())}<small class="mono">{action.key()}</small></th>
             {cells}
         </tr>
     }
@@ -106,11 +106,6 @@ fn column(mine: &[Role], role: Role) -> Option<&'static str> {
 fn people_of(role: Role, counts: &[(Role, u64)]) -> String {
     let count = counts.iter().find(|(counted, _)| *counted == role).map_or(0, |(_, count)| *count);
     counted(count, "person", "people")
-}
-
-fn sentence(label: &str) -> String {
-    let mut letters = label.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn summaries(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {

@@ -2,7 +2,7 @@
 
 use atelier_domain::account::AccountVerb;
 use atelier_domain::paths;
-use atelier_studio::people::PersonRow;
+use atelier_studio::people::list::PersonRow;
 use leptos::prelude::*;
 
 use crate::components::{Button, Icon, Look, PickCell, StateTag, StateWord, Time, Who};

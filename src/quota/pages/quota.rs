@@ -5,9 +5,9 @@ use atelier_domain::compute::quota::{QuotaHolder, Resource, Scope};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::{MAX_WHY, counted};
+use atelier_domain::text::{MAX_WHY, capitalised, counted};
 use atelier_engine::run::CommandId;
-use atelier_studio::quota::{Holding, QuotaLine, Quotas, is_in_cores, read};
+use atelier_studio::quota::{Holding, QuotaLine, Quotas, read};
 use atelier_studio::typed::typed_cores;
 use leptos::prelude::*;
 
@@ -16,7 +16,6 @@ use crate::components::{
     SubmitButton, TableWrap, Tone,
 };
 use crate::frame::{Place, Visit, load, studio};
-use crate::quota::changes::{what_key, whose_key};
 use crate::server::caller::here;
 
 /// How many holders a row names before it only counts them.
@@ -121,7 +120,7 @@ fn table(visit: &Visit, caption: &'static str, lines: &[QuotaLine], may: bool) -
 }
 
 fn row(visit: &Visit, line: &QuotaLine, may: bool) -> AnyView {
-    let what = what(&line.resource);
+    let what = title(&line.resource);
     let (title, second) = match &line.scope {
         Scope::Workspace => (view! { <span class="name">{what.clone()}</span> }.into_any(), String::new()),
         Scope::Everybody => {
@@ -163,7 +162,7 @@ fn row(visit: &Visit, line: &QuotaLine, may: bool) -> AnyView {
     };
     let left = line.limit.map_or_else(|| "–".to_owned(), |limit| number(limit.saturating_sub(line.held)));
     let actions = may.then(|| actions(visit, line, &what));
-    let key = format!("{}/{}/{}", whose_key(&line.scope), line.person, what_key(&line.resource));
+    let key = format!("{}/{}/{}", line.scope.key(), line.person, what_key(&line.resource));
     view! {
         <tr data-key=key>
             <th scope="row">{title}{second}</th>
@@ -178,7 +177,7 @@ fn row(visit: &Visit, line: &QuotaLine, may: bool) -> AnyView {
 }
 
 fn actions(visit: &Visit, line: &QuotaLine, what: &str) -> AnyView {
-    let (whose, key) = (whose_key(&line.scope), what_key(&line.resource));
+    let (whose, key) = (line.scope.key(), what_key(&line.resource));
     let (person, typed_person) = match &line.scope {
         Scope::Person(id) if line.email.is_empty() => (id.to_string(), id.to_string()),
         Scope::Person(id) => (id.to_string(), line.email.clone()),
@@ -262,11 +261,8 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
         ("person", "One person"),
     ];
     let whose: Vec<(String, String)> = choices.map(|(key, words)| (key.to_owned(), words.to_owned())).to_vec();
-    let what: Vec<(String, String)> = quotas
-        .resources
-        .iter()
-        .map(|resource| (what_key(resource), crate::quota::pages::quota::what(resource)))
-        .collect();
+    let what: Vec<(String, String)> =
+        quotas.resources.iter().map(|resource| (what_key(resource), title(resource))).collect();
     let readonly = because.is_some();
     let most = u32::try_from(MAX_WHY).unwrap_or(u32::MAX);
     view! {
@@ -301,20 +297,24 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
     .into_any()
 }
 
-fn what(resource: &Resource) -> String {
+fn title(resource: &Resource) -> String {
     match resource {
         Resource::Cores(family) => format!("Cores, {family}"),
-        Resource::Gpus => "GPUs".into(),
-        Resource::Computes => "Computes".into(),
-        Resource::RunningJobs => "Running jobs".into(),
-        Resource::RunningCores => "Cores of running jobs".into(),
-        Resource::RunningGpus => "GPUs of running jobs".into(),
+        other => capitalised(&other.said()),
+    }
+}
+
+/// How forms call a resource.
+fn what_key(resource: &Resource) -> String {
+    match resource {
+        Resource::Cores(family) => format!("cores/{family}"),
+        other => other.key().to_owned(),
     }
 }
 
 /// An amount without its noun.
 fn plain(resource: &Resource, amount: u64) -> String {
-    if is_in_cores(resource) {
+    if resource.is_in_cores() {
         Cores(amount).to_string().split(' ').next().unwrap_or_default().to_owned()
     } else {
         amount.to_string()
@@ -323,5 +323,5 @@ fn plain(resource: &Resource, amount: u64) -> String {
 
 /// An amount as it is typed.
 fn typed(resource: &Resource, amount: u64) -> String {
-    if is_in_cores(resource) { typed_cores(amount) } else { amount.to_string() }
+    if resource.is_in_cores() { typed_cores(amount) } else { amount.to_string() }
 }

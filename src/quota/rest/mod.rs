@@ -52,15 +52,11 @@ struct HolderView {
 
 impl QuotaView {
     fn of(line: QuotaLine) -> Self {
-        let unit = if quota::is_in_cores(&line.resource) { 1e3 } else { 1.0 };
+        let unit = if line.resource.is_in_cores() { 1e3 } else { 1.0 };
         let number = |amount: u64| amount as f64 / unit;
-        let (resource, family) = match &line.resource {
-            Resource::Cores(family) => ("cores", Some(family.to_string())),
-            Resource::Gpus => ("gpus", None),
-            Resource::Computes => ("computes", None),
-            Resource::RunningJobs => ("running-jobs", None),
-            Resource::RunningCores => ("running-cores", None),
-            Resource::RunningGpus => ("running-gpus", None),
+        let family = match &line.resource {
+            Resource::Cores(family) => Some(family.to_string()),
+            _ => None,
         };
         let holder = |holding: &quota::Holding| HolderView {
             kind: match holding.holder {
@@ -71,15 +67,14 @@ impl QuotaView {
             name: holding.name.clone(),
             amount: number(holding.amount),
         };
-        let (scope, person) = match &line.scope {
-            Scope::Workspace => ("workspace", None),
-            Scope::Everybody => ("everybody", None),
-            Scope::Person(id) => ("person", Some(PersonView { id: id.to_string(), name: line.person.clone() })),
+        let person = match &line.scope {
+            Scope::Person(id) => Some(PersonView { id: id.to_string(), name: line.person.clone() }),
+            Scope::Workspace | Scope::Everybody => None,
         };
         Self {
-            scope,
+            scope: line.scope.key(),
             person,
-            resource,
+            resource: line.resource.key(),
             family,
             limit: line.limit.map(number),
             is_own: line.is_own,
@@ -131,17 +126,12 @@ pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted
         }
         _ => return Err(Refusal::field("scope", "“scope” is workspace, everybody or person.")),
     };
-    let resource = match (wanted.resource.as_str(), wanted.family.as_str()) {
-        ("cores", family) => Resource::Cores(quota::family_of(caller, family).await?),
-        ("gpus", "") => Resource::Gpus,
-        ("computes", "") => Resource::Computes,
-        ("running-jobs", "") => Resource::RunningJobs,
-        ("running-cores", "") => Resource::RunningCores,
-        ("running-gpus", "") => Resource::RunningGpus,
-        ("gpus" | "computes" | "running-jobs" | "running-cores" | "running-gpus", _) => {
-            return Err(Refusal::field("family", "Only “cores” are limited by their family."));
-        }
-        _ => {
+    let undivided = Resource::UNDIVIDED.into_iter().find(|resource| resource.key() == wanted.resource);
+    let resource = match (undivided, wanted.resource.as_str()) {
+        (None, "cores") => Resource::Cores(quota::family_of(caller, &wanted.family).await?),
+        (Some(resource), _) if wanted.family.is_empty() => resource,
+        (Some(_), _) => return Err(Refusal::field("family", "Only “cores” are limited by their family.")),
+        (None, _) => {
             let allowed = "“resource” is cores, gpus, computes, running-jobs, running-cores or running-gpus.";
             return Err(Refusal::field("resource", allowed));
         }
@@ -176,7 +166,7 @@ fn amount(resource: &Resource, limit: f64) -> Result<u64, Problem> {
     if !(0.0..=MOST).contains(&limit) {
         return Err(wrong("A limit is a number from 0 to 1,000,000,000, or null for none"));
     }
-    if quota::is_in_cores(resource) {
+    if resource.is_in_cores() {
         Ok((limit * 1e3).round() as u64)
     } else if limit.fract() == 0.0 {
         Ok(limit as u64)

@@ -1,5 +1,6 @@
 //! What schedules are going to do and cost: the part of the page that follows the typing.
 
+use atelier_domain::money::MONTH;
 use atelier_domain::schedule::Action;
 use atelier_studio::clock;
 use atelier_studio::schedules::next::{AwakeCost, NextTime};
@@ -80,13 +81,17 @@ fn clocks(times: &[NextTime]) -> Option<AnyView> {
     Some(view! { <Why tone=Tone::Warning title="The clocks change" text=text/> }.into_any())
 }
 
+/// Hours of a month.
+const ALWAYS: u64 = MONTH.as_millis().unsigned_abs() / 3_600_000;
+
 fn cost(cost: &AwakeCost) -> AnyView {
     let figure =
         cost.month.clone().map(|month| view! { <p class="price">{month}" "<small>"per month, about"</small></p> });
     let meter = cost.hours.map(|hours| {
-        let share = format!("{} % of always on.", hours.min(730) * 100 / 730);
+        let (all, hours) = (ALWAYS, hours.min(ALWAYS));
+        let share = format!("{} % of always on.", hours * 100 / all);
         view! {
-            <meter min="0" max="730" low="550" high="700" optimum="0" value=hours.min(730).to_string() aria-label="Share of the cost of always on">{share.clone()}</meter>
+            <meter min="0" max=all low="550" high="700" optimum="0" value=hours aria-label="Share of the cost of always on">{share.clone()}</meter>
             <p class="faint xs">{share}" Idle shutdown makes it less."</p>
         }
     });

@@ -3,7 +3,6 @@
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::paths;
 use atelier_engine::run::CommandId;
-use atelier_studio::money;
 use atelier_studio::sizes::list::{site_names, sizes};
 use atelier_studio::sizes::row::SizeRow;
 use atelier_studio::typed::{typed_cores, typed_memory};
@@ -63,7 +62,7 @@ fn form(visit: &Visit, size: Option<&SizeRow>, sites: Vec<String>, currency: &st
     let cores = known("cores", "", |size| typed_cores(size.shape.cores));
     let memory = known("memory", "", |size| typed_memory(size.shape.memory));
     let gpus = known("gpus", "0", |size| size.shape.gpus.to_string());
-    let cost = known("price", "0", |size| money::typed_price(size.price));
+    let cost = known("price", "0", |size| size.price.typed());
     let is_known = size.is_some();
     let site =
         state.value("site", &size.map_or_else(|| sites.first().cloned().unwrap_or_default(), |size| size.site.clone()));

@@ -5,8 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{UserId, WorkspaceId};
+use crate::money::Money;
 use crate::schedule::Zone;
-use crate::text::{Problem, Text, money as said, shortened};
+use crate::text::{Problem, Text, shortened};
 use crate::time::Timestamp;
 
 /// One of the currency.
@@ -114,8 +115,8 @@ impl NewBudget {
         let amount = u64::try_from(self.amount).ok().filter(|amount| (MIN_AMOUNT..=MAX_AMOUNT).contains(amount));
         amount.ok_or_else(|| {
             let sign = if self.amount < 0 { "−" } else { "" };
-            let asked = said(self.amount.unsigned_abs(), &self.currency);
-            let (least, most) = (said(MIN_AMOUNT, &self.currency), said(MAX_AMOUNT, &self.currency));
+            let asked = Money(self.amount.unsigned_abs()).said(&self.currency);
+            let (least, most) = (Money(MIN_AMOUNT).said(&self.currency), Money(MAX_AMOUNT).said(&self.currency));
             Problem::new("amount", format!("A budget is between {least} and {most} a month, not {sign}{asked}."))
         })
     }
@@ -229,7 +230,7 @@ mod tests {
         };
         assert_eq!(THRESHOLDS.map(|percent| budget.threshold(percent)), [2, 3, 3]);
         assert_eq!([0, 1, 2, 3, 4].map(|spent| budget.reached(spent)), [0, 0, 50, 100, 100]);
-        assert_eq!(said(1_234_567_899_999_999, "EUR"), "EUR 1,234,567.90");
+        assert_eq!(Money(1_234_567_899_999_999).said("EUR"), "€1,234,567.90");
         assert_eq!(budget.ends(), "1 Feb 1970 (UTC)");
     }
 
@@ -245,7 +246,7 @@ mod tests {
         for amount in [0, -1, i64::MIN, i64::MAX, 9_999_999] {
             let problem = new(amount).check().expect_err("absurd");
             assert_eq!(problem.field, "amount");
-            assert!(problem.message.contains("between EUR 0.01 and EUR 1,000,000,000.00"), "{}", problem.message);
+            assert!(problem.message.contains("between €0.01 and €1,000,000,000.00"), "{}", problem.message);
         }
         assert_eq!(new(10_000_000).check(), Ok(MIN_AMOUNT));
         assert!(NewBudget { currency: "".into(), ..new(10_000_000) }.check().is_err());

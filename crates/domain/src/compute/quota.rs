@@ -30,12 +30,44 @@ pub enum Resource {
 }
 
 impl Resource {
+    /// All that is not divided by families.
+    pub const UNDIVIDED: [Self; 5] =
+        [Self::Gpus, Self::Computes, Self::RunningJobs, Self::RunningCores, Self::RunningGpus];
     /// What is limited of one person's running jobs.
     pub const RUNNING: [Self; 3] = [Self::RunningJobs, Self::RunningCores, Self::RunningGpus];
 
     /// Whether it is about what one person has running.
     pub const fn is_running(&self) -> bool {
         matches!(self, Self::RunningJobs | Self::RunningCores | Self::RunningGpus)
+    }
+
+    /// Whether amounts of it are thousandths of cores.
+    pub const fn is_in_cores(&self) -> bool {
+        matches!(self, Self::Cores(_) | Self::RunningCores)
+    }
+
+    /// The name in forms and in the API; the family comes apart.
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::Cores(_) => "cores",
+            Self::Gpus => "gpus",
+            Self::Computes => "computes",
+            Self::RunningJobs => "running-jobs",
+            Self::RunningCores => "running-cores",
+            Self::RunningGpus => "running-gpus",
+        }
+    }
+
+    /// What it is, within a sentence.
+    pub fn said(&self) -> String {
+        match self {
+            Self::Cores(family) => format!("cores of the family {family}"),
+            Self::Gpus => "GPUs".into(),
+            Self::Computes => "computes".into(),
+            Self::RunningJobs => "running jobs".into(),
+            Self::RunningCores => "cores of running jobs".into(),
+            Self::RunningGpus => "GPUs of running jobs".into(),
+        }
     }
 
     /// An amount of it, for people.
@@ -61,6 +93,17 @@ pub enum Scope {
     Everybody,
     /// One person.
     Person(UserId),
+}
+
+impl Scope {
+    /// The name in forms and in the API.
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::Workspace => "workspace",
+            Self::Everybody => "everybody",
+            Self::Person(_) => "person",
+        }
+    }
 }
 
 /// One limit.

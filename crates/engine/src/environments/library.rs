@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atelier_domain::environment::{EnvironmentHash, Packages, Recipe as WrittenRecipe};
-use atelier_domain::text::Text;
+use atelier_domain::text::{Text, capitalised};
 use atelier_domain::time::Span;
 use atelier_domain::world::Report;
 use atelier_domain::{Timestamp, WorkspaceId};
@@ -51,10 +51,7 @@ impl BuildFailure {
         let help = failure.help.trim_end_matches("It is tried again by itself.").trim_end().to_owned();
         let why = match line {
             Some(line) => {
-                let shown = line.shown();
-                let mut letters = shown.chars();
-                let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-                format!("{first}{} failed: {}", letters.as_str(), failure.why)
+                format!("{} failed: {}", capitalised(&line.shown()), failure.why)
             }
             None => failure.why,
         };

@@ -1,11 +1,12 @@
 //! What an order is called in the history.
 
+use atelier_domain::Money;
 use atelier_domain::UserId;
 use atelier_domain::compute::ScheduleId;
 use atelier_domain::compute::budget::BudgetOf;
-use atelier_domain::compute::quota::{Resource, Scope};
+use atelier_domain::compute::quota::Scope;
 use atelier_domain::history::Event;
-use atelier_domain::text::{money, shortened};
+use atelier_domain::text::shortened;
 use atelier_domain::world::{Answer, ArrayChange, Command, Order, ScheduleTarget, World};
 
 /// The event of an order, with the names as they are before it is carried out. None for what is too common to be told one
@@ -35,14 +36,7 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
                 Scope::Person(person) => person.to_string(),
             },
             limit: limit.map(|limit| resource.amount(limit)).unwrap_or_default(),
-            resource: match resource {
-                Resource::Cores(family) => format!("cores of the family {family}"),
-                Resource::Gpus => "GPUs".into(),
-                Resource::Computes => "computes".into(),
-                Resource::RunningJobs => "running jobs".into(),
-                Resource::RunningCores => "cores of running jobs".into(),
-                Resource::RunningGpus => "GPUs of running jobs".into(),
-            },
+            resource: resource.said(),
         },
         Order::CreateInstance(new) => Event::InstanceCreated {
             instance: new.name.to_string(),
@@ -107,7 +101,7 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
                 BudgetOf::Person(person) => person.to_string(),
             },
             amount: budget.as_ref().map_or_else(String::new, |budget| {
-                money(u64::try_from(budget.amount).unwrap_or_default(), &budget.currency)
+                Money(u64::try_from(budget.amount).unwrap_or_default()).said(&budget.currency)
             }),
             action: budget.as_ref().map_or_else(String::new, |budget| budget.action.key().into()),
         },

@@ -1,6 +1,5 @@
 //! One cluster with all that its page shows.
 
-use atelier_domain::UserId;
 use atelier_domain::access::{Action, Rights};
 use atelier_domain::compute::cluster::{Cluster, ClusterPhase, FailedLaunch};
 use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
@@ -12,6 +11,7 @@ use atelier_domain::reason::{Kind, Reason};
 use atelier_domain::schedule::Schedule;
 use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::{PoolKey, ScheduleTarget, World};
+use atelier_domain::{Money, UserId};
 use atelier_engine::clock;
 use atelier_engine::store::NodeCounts;
 use atelier_simulate::forecast::Eta;
@@ -23,7 +23,6 @@ use crate::clusters::names::{add_decisions, add_names};
 use crate::clusters::nodes::{AgentFacts, NodeRow};
 use crate::clusters::{list, minimum, nodes};
 use crate::forecast::etas as forecast;
-use crate::money;
 use crate::orders::ask;
 
 /// Nodes of one page of the table.
@@ -224,7 +223,7 @@ fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: 
     let row = list::row(world, cluster, later);
     let price = |nodes: u64| {
         let sum = row.price.0.saturating_mul(nodes);
-        money::price(atelier_domain::compute::size::Price(sum), currency)
+        atelier_domain::compute::size::Price(sum).said(currency)
     };
     let per_hour = [1, u64::from(cluster.min()), u64::from(cluster.scale.max), row.counts.nodes()].map(price);
     let now = clock::now();
@@ -234,7 +233,7 @@ fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: 
     let scale = cluster.scale;
     // Nodes of the minimum that are idle are ready too: the larger number counts.
     let kept = minimum::kept_a_month(&only, scale, now);
-    let month = money::cost(row.price.for_span(kept), currency);
+    let month = Money::of(row.price, kept).said(currency);
     let at_rest = [price(u64::from(cluster.min().max(scale.warm).min(scale.max))), month];
     let pool = world.pool(&PoolKey::Cluster(id));
     let ids: Vec<NodeId> = pool.map(|pool| pool.nodes.iter().copied().collect()).unwrap_or_default();

@@ -12,13 +12,13 @@ use atelier_domain::error::AppError;
 use atelier_domain::text::search_text;
 use atelier_domain::time::Span;
 use atelier_domain::world::{PoolKey, World};
-use atelier_domain::{Timestamp, UserId};
+use atelier_domain::{Money, Timestamp, UserId};
 use atelier_engine::clock;
 use atelier_engine::store::{NodeCounts, ledger_name};
 
 use crate::caller::Caller;
+use crate::clock as said;
 use crate::orders::ask;
-use crate::{clock as said, money};
 
 /// How many clusters a page shows.
 const PAGE: usize = 50;
@@ -190,7 +190,7 @@ pub async fn add_costs(caller: &Caller, rows: &mut [ClusterRow]) -> Result<(), A
     for (row, holder) in rows.iter_mut().zip(&holders) {
         let settled = charged.get(holder).map_or(0, |charge| charge.cost);
         row.cost_today = sees_cost(&rights, &actor.person.id, &row.owner)
-            .then(|| money::cost(settled.saturating_add(row.unsettled), currency));
+            .then(|| Money(settled.saturating_add(row.unsettled)).said(currency));
     }
     Ok(())
 }

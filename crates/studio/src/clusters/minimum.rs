@@ -5,6 +5,7 @@ use atelier_domain::access::Action as Right;
 use atelier_domain::compute::cluster::ScaleSettings;
 use atelier_domain::compute::{ClusterId, ScheduleId};
 use atelier_domain::error::AppError;
+use atelier_domain::money::MONTH;
 use atelier_domain::schedule::timetable::MAX_PREVIEW;
 use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
 use atelier_domain::time::Span;
@@ -13,7 +14,6 @@ use atelier_engine::run::CommandId;
 
 use crate::caller::Caller;
 use crate::orders::{ask, order};
-use crate::schedules::awake::MONTH;
 
 /// How far is looked ahead.
 const AHEAD: Span = Span::hours(35 * 24);

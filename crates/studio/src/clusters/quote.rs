@@ -1,6 +1,7 @@
 //! What something would cost as it stands in a form, before anybody presses a button. Only the server works prices out; script
 //! asks again while one types.
 
+use atelier_domain::Money;
 use atelier_domain::access::Action;
 use atelier_domain::compute::cluster::{DEFAULT_IDLE, ScaleSettings};
 use atelier_domain::compute::size::{Price, Size, SizeName};
@@ -10,7 +11,6 @@ use atelier_domain::time::Span;
 
 use crate::caller::Caller;
 use crate::clusters::commands as cluster;
-use crate::money;
 use crate::orders::ask;
 use crate::typed::{Problems, whole};
 
@@ -87,14 +87,14 @@ fn scale(problems: &mut Problems, [min, max, warm]: [&str; 3], present: u32) -> 
 
 /// At its most, and when nothing runs.
 fn of_cluster(size: &Size, scale: ScaleSettings, currency: &str) -> Quote {
-    let price = |nodes: u32| money::price(times(size.price, nodes), currency);
+    let price = |nodes: u32| times(size.price, nodes).said(currency);
     let nodes = |count: u32| counted(u64::from(count), "node", "nodes");
     let most = format!("{} of size {} at {} each.", nodes(scale.max), size.name, price(1));
     // Nodes of the minimum that are idle are ready too: the larger number counts.
     let least = match scale.min.max(scale.warm) {
         0 => "When nothing waits or runs it has no nodes and costs nothing.".to_owned(),
         min => {
-            let month = money::cost(times(size.price, min).for_span(Span::hours(30 * 24)), currency);
+            let month = Money::of(times(size.price, min), Span::hours(30 * 24)).said(currency);
             let (kept, hourly) = (nodes(min), price(min));
             format!("It keeps {kept} also when nothing runs: {hourly} an hour, {month} in 30 days.")
         }

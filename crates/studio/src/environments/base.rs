@@ -1,11 +1,13 @@
-//! What pages read.
+//! The Python environment that instances start with.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use atelier_domain::access::Action;
+use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
-use atelier_engine::environments::{Built, EnvironmentStatus};
+use atelier_domain::text::Problem;
+use atelier_engine::environments::editor::InstallError;
+use atelier_engine::environments::{Built, EnvironmentStatus, RebuildError, Requirements};
 
 use crate::caller::Caller;
 
@@ -66,6 +68,55 @@ fn tail(path: &Path) -> Vec<String> {
     let text = String::from_utf8_lossy(&text);
     let all: Vec<&str> = text.lines().skip(usize::from(read.unwrap_or_default())).collect();
     all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+/// Reads a list of packages.
+pub fn list_of(requirements: &str) -> Result<Requirements, Problem> {
+    let list = Requirements::parse(requirements)?;
+    if !list.has("jupyterlab") {
+        let message = "jupyterlab is missing. Instances open with it, so it must be in the list.";
+        return Err(Problem::new("requirements", message));
+    }
+    Ok(list)
+}
+
+/// Changes the list of packages; the new environment is built beside the old one. Says whether it is another list. Needs
+/// `engine.write`.
+pub async fn set_list(caller: &Caller, list: &Requirements, why: Option<String>) -> Result<bool, AppError> {
+    let workspace = &caller.actor()?.workspace.id;
+    let author = caller.author(why)?;
+    let tx = caller.begin(Action::EngineWrite, Whose::Others).await?;
+    caller.checked(caller.studio.environments().set_requirements(tx, workspace, &author, list).await)
+}
+
+/// Builds the environment anew, or tries at once what failed. Says whether it had failed. Needs `engine.write`.
+pub async fn rebuild(caller: &Caller, why: Option<String>) -> Result<bool, AppError> {
+    let workspace = &caller.actor()?.workspace.id;
+    let author = caller.author(why)?;
+    let environments = caller.studio.environments();
+    let had_failed = matches!(environments.status(), EnvironmentStatus::Failed { .. });
+    let tx = caller.begin(Action::EngineWrite, Whose::Others).await?;
+    let (code, message) = match environments.rebuild(tx, workspace, &author).await {
+        Ok(()) => return Ok(had_failed),
+        Err(RebuildError::Store(error)) => return caller.checked(Err(error)),
+        Err(refused @ RebuildError::Off) => ("environment-off", refused.to_string()),
+        Err(refused @ RebuildError::Building) => ("environment-building", refused.to_string()),
+    };
+    Err(AppError::Refused { code: code.into(), message })
+}
+
+/// Begins to install VS Code on this server. Needs `engine.write`.
+pub async fn install_editor(caller: &Caller, why: Option<String>) -> Result<(), AppError> {
+    let workspace = &caller.actor()?.workspace.id;
+    let author = caller.author(why)?;
+    let tx = caller.begin(Action::EngineWrite, Whose::Others).await?;
+    let (code, message) = match caller.studio.editors().install(tx, workspace, &author).await {
+        Ok(()) => return Ok(()),
+        Err(InstallError::Store(error)) => return caller.checked(Err(error)),
+        Err(refused @ InstallError::There) => ("editor-installed", refused.to_string()),
+        Err(refused @ InstallError::Running) => ("editor-installing", refused.to_string()),
+    };
+    Err(AppError::Refused { code: code.into(), message })
 }
 
 #[cfg(test)]

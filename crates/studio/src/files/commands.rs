@@ -2,7 +2,7 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
-use atelier_domain::files::{FilePath, check_new_name};
+use atelier_domain::files::{FilePath, bytes, check_new_name};
 use atelier_domain::history::Event;
 use atelier_domain::text::{Problem, shortened};
 use atelier_engine::clock;
@@ -89,4 +89,22 @@ pub async fn purge(caller: &Caller, id: Option<String>) -> Result<usize, AppErro
     caller.studio.files().counted.forget(desk.area.clone());
     let count = purged?;
     Ok(count)
+}
+
+/// Lets everybody look into one's own folder, or nobody.
+pub async fn open_home(caller: &Caller, is_open: bool) -> Result<(), AppError> {
+    let desk = Desk::open(caller).await?;
+    desk.check(caller, &desk.home(), Use::Write).await?;
+    desk.work(caller, Use::Write, move |area, who| area.open_home(who, is_open)).await?;
+    Ok(())
+}
+
+/// Sets how much each person may keep, in bytes; nothing means no limit. Needs `workspace.write`.
+pub async fn set_limit(caller: &Caller, limit: Option<u64>) -> Result<(), AppError> {
+    let event = Event::FilesLimitSet { limit: limit.map(bytes).unwrap_or_default() };
+    let mut tx = caller.begin(Action::WorkspaceWrite, Whose::Others).await?;
+    let workspace = &caller.actor()?.workspace.id;
+    caller.checked(tx.set_files_limit(workspace, &caller.author(None)?, limit, &event).await)?;
+    caller.checked(tx.commit().await)?;
+    Ok(())
 }

@@ -1,6 +1,5 @@
 //! One job with everything that is known of it.
 
-use atelier_domain::Timestamp;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::job::{AfterWhat, EndedAs, JobPhase, Target, Verdict};
 use atelier_domain::compute::size::Tier;
@@ -8,6 +7,7 @@ use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::error::AppError;
 use atelier_domain::time::Span;
 use atelier_domain::world::{About, World};
+use atelier_domain::{Money, Timestamp};
 use atelier_engine::fleet::{LogInfo, LogName};
 use atelier_engine::store::{DecisionEntry, DecisionFilter, JobRow};
 use atelier_protocol::Task;
@@ -21,7 +21,6 @@ use crate::jobs::metrics::Metrics;
 use crate::jobs::outputs::Outputs;
 use crate::jobs::view::Compute;
 use crate::jobs::{log, metrics, outputs, retention};
-use crate::money;
 use crate::orders::ask;
 
 /// How many decisions are shown.
@@ -199,7 +198,7 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
     let eta = forecast::eta(caller, &row.job).await;
     let cost = match charge.cost.saturating_add(unsettled) {
         0 => String::new(),
-        cost => money::cost(cost, &caller.studio.settings().currency),
+        cost => Money(cost).said(&caller.studio.settings().currency),
     };
     let more_before = waiting.len().saturating_sub(DEPENDENTS);
     let ids: Vec<JobId> =

@@ -10,14 +10,13 @@ use atelier_domain::compute::tags::Tags;
 use atelier_domain::error::AppError;
 use atelier_domain::text::search_text;
 use atelier_domain::world::{ComputeRef, PoolKey};
-use atelier_domain::{Timestamp, UserId};
+use atelier_domain::{Money, Timestamp, UserId};
 use atelier_engine::store::{JobFilter, JobLine, JobRow};
 use atelier_simulate::forecast::Eta;
 
 use crate::caller::Caller;
 use crate::forecast::etas as forecast;
 use crate::jobs::view::{Compute, StateTab};
-use crate::money;
 use crate::orders::ask;
 
 /// How many lines a page has.
@@ -224,7 +223,7 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
         let JobLine { row, array, unmade } = line;
         let nobody = (Compute::Gone(String::new()), None, Tier::Dedicated);
         let (compute, why, tier) = told.get(&row.job.id).cloned().unwrap_or(nobody);
-        let cost = costs.get(&row.job.id).map(|cost| money::cost(*cost, currency)).unwrap_or_default();
+        let cost = costs.get(&row.job.id).map(|cost| Money(*cost).said(currency)).unwrap_or_default();
         let owner_name = names.get(&row.job.owner).cloned().unwrap_or_else(|| row.job.owner.to_string());
         let place = row.job.array;
         JobView {

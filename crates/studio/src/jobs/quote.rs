@@ -1,5 +1,6 @@
 //! What a job will cost, said before it is submitted.
 
+use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::job::{JobSpec, Target};
 use atelier_domain::compute::size::Price;
@@ -11,7 +12,6 @@ use crate::clusters::quote::{Quote, Quoted};
 use crate::jobs::submit::{JobRequest, prepare};
 use crate::jobs::typed;
 use crate::jobs::typed::Values;
-use crate::money;
 use crate::orders::ask;
 
 /// The fields that decide about the price. Others, with their secrets, are not even sent to ask for it.
@@ -61,19 +61,19 @@ async fn priced_spec(caller: &Caller, spec: &JobSpec, array: Option<u32>) -> Res
     let many = if jobs > 1 { " for each of its jobs" } else { "" };
     let less = if is_shared { " Less while it shares its nodes with other jobs." } else { "" };
     let nodes = counted(nodes, "node", "nodes");
-    let rate = format!("{nodes} of size {size} at {} each.{less}", money::price(price, currency));
+    let rate = format!("{nodes} of size {size} at {} each.{less}", price.said(currency));
     let tries = u64::from(spec.retry.as_ref().map_or(0, |retry| retry.max)) + 1;
     let most = match spec.timeout {
         Some(timeout) => {
             let cost = hourly.for_span(timeout).saturating_mul(jobs).saturating_mul(tries);
             let (runs, each) = (jobs.saturating_mul(tries), timeout);
             let runs = if runs > 1 { format!("{runs} runs of {each}") } else { format!("one run of {each}") };
-            format!("In all at most {} for {runs}, and the little while its nodes start.", money::cost(cost, currency))
+            format!("In all at most {} for {runs}, and the little while its nodes start.", Money(cost).said(currency))
         }
         None => "Without a time limit it costs as long as it runs.".to_owned(),
     };
     Ok(Quoted::Price(Quote {
-        figure: money::price(hourly, currency),
+        figure: hourly.said(currency),
         per: format!("an hour at most{many}"),
         lines: vec![rate, most],
     }))

@@ -10,12 +10,11 @@ use atelier_domain::compute::size::Tier;
 use atelier_domain::error::AppError;
 use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::{PoolKey, World};
-use atelier_domain::{UserId, WorkspaceId};
+use atelier_domain::{Money, UserId, WorkspaceId};
 use atelier_engine::store::ledger_name;
 
 use crate::caller::Caller;
 use crate::clusters::list::{sees_cost, since_last_step};
-use crate::money;
 use crate::orders::{ask, said};
 
 /// How many jobs the page shows.
@@ -83,7 +82,7 @@ pub async fn serverless(caller: &Caller) -> Result<ServerlessPage, AppError> {
         job.owner = people.get(&job.owner_id).cloned().unwrap_or_default();
         let settled = charged.get(holder).map_or(0, |charge| charge.cost);
         job.cost = sees_cost(&rights, &actor.person.id, &job.owner_id)
-            .then(|| money::cost(settled.saturating_add(job.unsettled), currency));
+            .then(|| Money(settled.saturating_add(job.unsettled)).said(currency));
     }
     Ok(page)
 }

@@ -4,6 +4,7 @@ use atelier_domain::access::Action as Right;
 use atelier_domain::compute::{InstanceId, ScheduleId};
 use atelier_domain::error::AppError;
 use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
+use atelier_domain::text::hex;
 use atelier_domain::world::{Answer, Order, ScheduleTarget};
 use atelier_engine::run::CommandId;
 use sha2::{Digest as _, Sha256};
@@ -217,8 +218,7 @@ fn steps(old: &[(ScheduleId, Schedule)], wanted: &[NewSchedule]) -> Vec<Step> {
 /// The id of one of several commands that were asked for at once.
 pub fn beside(id: &CommandId, what: &str) -> CommandId {
     let hash = Sha256::digest(format!("{}/{what}", id.as_str()).as_bytes());
-    let text: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    CommandId::parse(&text).unwrap_or_else(|_| CommandId::random())
+    CommandId::parse(&hex(&hash)).unwrap_or_else(|_| CommandId::random())
 }
 
 #[cfg(test)]

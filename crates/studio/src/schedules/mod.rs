@@ -2,6 +2,7 @@
 
 pub mod awake;
 pub mod commands;
+pub mod idle;
 pub mod next;
 pub mod page;
 pub mod request;

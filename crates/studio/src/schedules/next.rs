@@ -1,13 +1,12 @@
 //! What schedules are going to do: the next times in two zones, what they cost, and what a cron expression says.
 
-use atelier_domain::Timestamp;
 use atelier_domain::compute::size::Price;
 use atelier_domain::schedule::{Action, Cron, Note, Previewed, Schedule, Timetable, Trigger, Zone};
 use atelier_domain::text::Problem;
 use atelier_domain::time::Span;
+use atelier_domain::{Money, Timestamp};
 
-use crate::money;
-use crate::schedules::awake::{MONTH, awake_a_month};
+use crate::schedules::awake::awake_a_month;
 use crate::schedules::commands::NewSchedule;
 
 /// The times that are shown.
@@ -151,8 +150,8 @@ pub struct AwakeCost {
 
 /// What these schedules cost on a size of that price.
 pub fn awake_cost(sources: &[Source], price: Price, currency: &str, now: Timestamp) -> AwakeCost {
-    let always = money::cost(price.for_span(MONTH), currency);
-    let hour = money::price(price, currency);
+    let always = Money::of_month(price).said(currency);
+    let hour = price.said(currency);
     let awake = awake_a_month(sources.iter().map(|source| &source.new), now);
     let whole = |span: Span| u64::try_from((span.as_millis() + 1_800_000) / 3_600_000).unwrap_or_default();
     let how = match awake {
@@ -162,7 +161,7 @@ pub fn awake_cost(sources: &[Source], price: Price, currency: &str, now: Timesta
             "{hour} an hour while it runs; these schedules do not tell how long. Always on would be {always} a month."
         ),
     };
-    let month = awake.map(|awake| money::cost(price.for_span(awake), currency));
+    let month = awake.map(|awake| Money::of(price, awake).said(currency));
     AwakeCost { month, how, always, hours: awake.map(whole) }
 }
 

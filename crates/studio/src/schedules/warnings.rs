@@ -1,10 +1,10 @@
 //! Stops of one's own instances that were announced: for the bell, the corner and the pages of the instances.
 
+use atelier_domain::Money;
 use atelier_domain::compute::InstanceId;
 use atelier_domain::compute::budget::{Budget, BudgetKey, BudgetOf};
 use atelier_domain::compute::notice::StopWhy;
 use atelier_domain::reason::Reason;
-use atelier_domain::text::money;
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
 
 use crate::studio::Studio;
@@ -87,8 +87,8 @@ pub async fn warnings_of(state: &Studio, workspace: &WorkspaceId, person: &UserI
             let whose = if key.of == BudgetOf::Workspace { "The workspace has" } else { "You have" };
             let said = format!(
                 "{whose} spent {} of {} for this month.",
-                money(spent, &currency),
-                money(budget.amount, &currency)
+                Money(spent).said(&currency),
+                Money(budget.amount).said(&currency)
             );
             let reason = Reason::BudgetWarning {
                 person: None,

@@ -10,7 +10,6 @@ use atelier_domain::world::World;
 use atelier_domain::{UserId, WorkspaceId};
 
 use crate::caller::Caller;
-use crate::money;
 use crate::orders::ask;
 use crate::sizes::row::{QuotaLeft, SizeRow};
 
@@ -47,7 +46,7 @@ fn row(world: &World, size: &Size, workspace: &WorkspaceId, person: &UserId, cur
         site: size.site.to_string(),
         shape: size.shape,
         price: size.price,
-        price_said: money::price(size.price, currency),
+        price_said: size.price.said(currency),
         quota: left(world, size, workspace, None),
         own_quota: left(world, size, workspace, Some(person)),
         fitting: if free == Resources::NONE { 0 } else { free.holds(size.shape) },

@@ -1,4 +1,4 @@
-//! What pages read.
+//! Who is here.
 
 use atelier_domain::access::{Action, Grant, Role};
 use atelier_domain::account::{self, AccountState, AccountVerb, Refusal};

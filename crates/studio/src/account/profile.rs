@@ -1,0 +1,62 @@
+//! One's own name, time zone, theme, password and bell.
+
+use atelier_domain::access::{Action, Whose};
+use atelier_domain::account::Theme;
+use atelier_domain::error::AppError;
+use atelier_domain::history::Event;
+use atelier_domain::name::PersonName;
+use atelier_domain::zone::ZoneName;
+use atelier_engine::live::Cut;
+
+use super::record;
+use crate::caller::Caller;
+
+/// Changes name, time zone and theme.
+pub async fn set_profile(caller: &Caller, name: &PersonName, zone: &ZoneName, theme: Theme) -> Result<(), AppError> {
+    let id = &caller.actor()?.person.id;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
+    caller.checked(tx.set_profile(id, name.as_str(), zone.as_str(), theme).await)?;
+    record(caller, tx, &Event::ProfileChanged).await
+}
+
+/// Changes the theme.
+pub async fn set_theme(caller: &Caller, theme: Theme) -> Result<(), AppError> {
+    let id = &caller.actor()?.person.id;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
+    caller.checked(tx.set_theme(id, theme).await)?;
+    record(caller, tx, &Event::ProfileChanged).await
+}
+
+/// Puts the hash of a new password in the place of the one that was checked; every other session ends. Says how many did.
+pub async fn set_password(
+    caller: &Caller,
+    checked: &str,
+    hash: &str,
+    zone: Option<&ZoneName>,
+) -> Result<u64, AppError> {
+    let actor = caller.actor()?;
+    let id = &actor.person.id;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
+    if !caller.checked(tx.replace_password(id, checked, hash).await)? {
+        return Err(AppError::Refused {
+            code: "account.password-replaced".into(),
+            message: "Your password was replaced in the meantime, and this change was not made. Sign in again.".into(),
+        });
+    }
+    if let Some(zone) = zone {
+        caller.checked(tx.set_time_zone(id, zone.as_str()).await)?;
+    }
+    let sessions_ended = caller.checked(tx.end_sessions(id, Some(&actor.session)).await)?;
+    record(caller, tx, &Event::PasswordChanged { sessions_ended }).await?;
+    caller.studio.live().cut(Cut::PersonExcept(id.clone(), actor.session.clone()));
+    Ok(sessions_ended)
+}
+
+/// Marks what the bell holds as read.
+pub async fn read_notices(caller: &Caller) -> Result<(), AppError> {
+    let id = &caller.actor()?.person.id;
+    let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
+    caller.checked(tx.read_notices(id).await)?;
+    caller.checked(tx.commit().await)?;
+    Ok(())
+}
