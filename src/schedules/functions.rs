@@ -15,8 +15,9 @@ use {
     atelier_domain::text::{Problem, counted},
     atelier_domain::time::Span,
     atelier_domain::world::Answer,
+    atelier_domain::world::Order,
     atelier_studio::caller::Caller,
-    atelier_studio::instances::commands::{Deed, Subject, authorise, carry_out, find},
+    atelier_studio::instances::commands::{Subject, authorise, carry_out, find},
     atelier_studio::orders::{self, ask},
     atelier_studio::schedules::commands,
     atelier_studio::schedules::idle,
@@ -66,8 +67,8 @@ pub async fn save_week(
     let wanted = week.as_ref().map(|week| week.schedules()).unwrap_or_default();
     let changed = commands::replace_week(&caller, &id, &subject, &wanted).await?;
     if idle != before {
-        let deed = Deed::Configure { idle, keeps_quota };
-        carry_out(&caller, commands::beside(&id, "idle"), &subject, deed, None).await?;
+        let order = Order::ConfigureInstance { instance: subject.id, idle, keeps_quota };
+        carry_out(&caller, commands::beside(&id, "idle"), &subject, order, None).await?;
     }
     let name = &subject.name;
     let said = match week {

@@ -217,7 +217,7 @@ impl Handler {
         let cut = connection.cutter.was_cut();
         tokio::spawn(async move {
             let work = async {
-                let opened = match visit.closed_door() {
+                let opened = match visit.why_closed() {
                     Some(why) => Err(why),
                     None => visit.open(Wanted::Connect(to)).await,
                 };
@@ -254,7 +254,7 @@ async fn serve(connection: &Connection, visit: &dyn Visit, idle: Idle, inbox: Ar
             Wanted::Session(SessionStart { command, terminal: screen.clone(), environment: variables })
         }
     };
-    let opened = match visit.closed_door() {
+    let opened = match visit.why_closed() {
         Some(why) => Err(why),
         None => visit.open(wanted).await,
     };

@@ -77,7 +77,7 @@ pub enum Wanted {
 #[async_trait]
 pub trait Visit: Send + Sync {
     /// Why nothing can be had there now, for that person to read; nothing if it can.
-    fn closed_door(&self) -> Option<String>;
+    fn why_closed(&self) -> Option<String>;
 
     /// Opens a stream; an error is for that person to read.
     async fn open(&self, wanted: Wanted) -> Result<Wire, String>;

@@ -47,7 +47,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert("x-http-method-override", HeaderValue::from_static("DELETE"));
             let judged = check(&Method::from_bytes(method.as_bytes()).unwrap(), &mut headers);
-            assert_eq!(checkd.is_ok(), passes, "{method}");
+            assert_eq!(judged.is_ok(), passes, "{method}");
             assert!(!passes || headers.is_empty(), "{method}");
         }
         let mut socket = HeaderMap::new();

@@ -74,7 +74,7 @@ mod tests {
                         Some(_) => false,
                     };
                     let judged = check(&Method::from_bytes(method.as_bytes()).unwrap(), &sent, OWN).is_ok();
-                    assert_eq!(checkd, allowed, "{method} {site:?} {origin:?}");
+                    assert_eq!(judged, allowed, "{method} {site:?} {origin:?}");
                 }
             }
         }
