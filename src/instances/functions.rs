@@ -152,18 +152,15 @@ pub async fn resize_instance(
 }
 
 /// How an instance stops and what it keeps, as it is typed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SettingsForm {
-    #[serde(default)]
     pub command_id: String,
     pub instance: String,
     /// In minutes; nothing for never.
-    #[serde(default)]
     pub idle: String,
-    #[serde(default)]
     pub counts: Vec<Source>,
     /// Ticked or not.
-    #[serde(default)]
     pub keeps_quota: Option<String>,
 }
 
@@ -241,32 +238,22 @@ pub async fn transfer_instance(
 }
 
 /// An application that somebody adds or changes, as it is typed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AppForm {
     pub instance: String,
     /// Its name so far, if it is changed.
-    #[serde(default)]
     pub replaces: String,
-    #[serde(default)]
     pub preset: Preset,
-    #[serde(default)]
     pub name: String,
-    #[serde(default)]
     pub label: String,
-    #[serde(default)]
     pub command: String,
-    #[serde(default)]
     pub environment: String,
     /// `socket`, else a port.
-    #[serde(default)]
     pub listens: String,
-    #[serde(default)]
     pub port: String,
-    #[serde(default)]
     pub network: Network,
-    #[serde(default)]
     pub health: String,
-    #[serde(default)]
     pub page: String,
 }
 
@@ -338,17 +325,14 @@ pub async fn restart_app(instance: String, app: String) -> Result<Done, FnError>
 }
 
 /// With whom an application is shared, as it is typed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ShareForm {
     pub instance: String,
-    #[serde(default)]
     pub person: String,
-    #[serde(default)]
     pub app: String,
-    #[serde(default)]
     pub level: String,
     /// In the caller's time zone; nothing for no end.
-    #[serde(default)]
     pub until: String,
 }
 

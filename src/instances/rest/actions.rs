@@ -20,6 +20,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
+use crate::instances::rest::view::{ScriptView, ScriptsView};
 use crate::instances::rest::view_of;
 use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
@@ -142,18 +143,10 @@ pub async fn accept(asked: Asked, Path(name): Path<String>, Json(body): Json<Acc
 
 #[derive(Debug, Serialize)]
 struct ScriptText {
+    /// Null if it is gone.
     text: Option<String>,
-    blob: String,
-    arguments: String,
-    limit_seconds: i64,
-}
-
-#[derive(Debug, Serialize)]
-struct ScriptTexts {
-    creation: Option<ScriptText>,
-    startup: Option<ScriptText>,
-    revision: u32,
-    is_accepted: bool,
+    #[serde(flatten)]
+    script: ScriptView,
 }
 
 /// `GET /instances/{name}/scripts`: with their texts. For its owner, and who may change them.
@@ -172,14 +165,9 @@ pub async fn scripts(asked: Asked, Path(name): Path<String>, parameters: Paramet
     let (scripts, revision, is_accepted) = found.await?.ok_or_else(|| Refusal::not_found("instance"))?;
     let read = |script: Option<Script>| async move {
         let script = script?;
-        Some(ScriptText {
-            text: script_text(caller, &script).await,
-            limit_seconds: script.limit.as_millis() / 1_000,
-            blob: script.blob,
-            arguments: script.arguments,
-        })
+        Some(ScriptText { text: script_text(caller, &script).await, script: ScriptView::from(&script) })
     };
-    let texts = ScriptTexts {
+    let texts = ScriptsView {
         creation: read(scripts.creation).await,
         startup: read(scripts.startup).await,
         revision,
@@ -226,7 +214,6 @@ struct OneApp {
 struct AppLinks {
     /// Waits for the application, and starts the instance if it is asked to.
     open: String,
-    /// Goes in at once.
     enter: String,
 }
 

@@ -5,7 +5,6 @@ use atelier_studio::instances::commands::find;
 use atelier_studio::instances::custom_apps::{apps_of, put_app, remove_app, restart_app};
 use axum::extract::Path;
 use axum::http::StatusCode;
-use serde::Serialize;
 
 use crate::server::rest::asked::{Asked, Json, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
@@ -34,12 +33,6 @@ pub async fn put(asked: Asked, Path((name, app)): Path<(String, String)>, Json(m
     Ok(json(if is_new { StatusCode::CREATED } else { StatusCode::OK }, &kept.draft))
 }
 
-#[derive(Debug, Serialize)]
-struct Changed {
-    name: String,
-    state: &'static str,
-}
-
 /// `DELETE /instances/{name}/apps/{app}`.
 pub async fn delete(asked: Asked, Path((name, app)): Path<(String, String)>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
@@ -47,7 +40,7 @@ pub async fn delete(asked: Asked, Path((name, app)): Path<(String, String)>, par
     let subject = find(caller, &name).await?;
     let app = AppName::parse(&app).map_err(|_| Refusal::not_found("application"))?;
     remove_app(caller, &subject, &app).await?;
-    Ok(json(StatusCode::OK, &Changed { name: app.to_string(), state: "removed" }))
+    Ok(json(StatusCode::OK, &serde_json::json!({ "name": app, "state": "removed" })))
 }
 
 /// `POST /instances/{name}/apps/{app}/restart`.
@@ -55,5 +48,5 @@ pub async fn restart(asked: Asked, Path((name, app)): Path<(String, String)>) ->
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
     restart_app(caller, &subject, &app).await?;
-    Ok(json(StatusCode::ACCEPTED, &Changed { name: app, state: "starting" }))
+    Ok(json(StatusCode::ACCEPTED, &serde_json::json!({ "name": app, "state": "starting" })))
 }

@@ -196,12 +196,6 @@ pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<C
     shown(caller, Verb::ConfigureInstance, subject.id).await
 }
 
-#[derive(Debug, Serialize)]
-struct GoneView {
-    name: String,
-    state: &'static str,
-}
-
 /// `DELETE /instances/{name}?why=`: on its way when this is answered, or gone.
 pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Parameters) -> Answered {
     let caller = &asked.caller;
@@ -219,7 +213,7 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
         // It was deleted when this was asked before.
         None => "deleted",
     };
-    Ok(json(status_of(Verb::DeleteInstance), &GoneView { name: name.to_lowercase(), state }))
+    Ok(json(status_of(Verb::DeleteInstance), &serde_json::json!({ "name": name.to_lowercase(), "state": state })))
 }
 
 pub async fn view_of(caller: &Caller, id: InstanceId) -> Answered<InstanceView> {

@@ -34,7 +34,6 @@ struct ShareView {
     level: Level,
     /// What it opens right now; null if it opens nothing.
     opens: Option<Level>,
-    /// What that means there, in words.
     meaning: &'static str,
     until: Option<When>,
     since: When,
@@ -56,16 +55,12 @@ impl From<ShareRow> for ShareView {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Shares {
-    shares: Vec<ShareView>,
-}
-
 /// `GET /instances/{name}/shares`: for its owner.
 pub async fn list(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
     let rows = sharing::list(&asked.caller, &name).await?;
-    Ok(json(StatusCode::OK, &Shares { shares: rows.into_iter().map(ShareView::from).collect() }))
+    let shares: Vec<_> = rows.into_iter().map(ShareView::from).collect();
+    Ok(json(StatusCode::OK, &serde_json::json!({ "shares": shares })))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -107,11 +102,6 @@ struct SharedView {
     open: String,
 }
 
-#[derive(Debug, Serialize)]
-struct SharedWith {
-    shared: Vec<SharedView>,
-}
-
 /// `GET /shared`: what others share with the caller.
 pub async fn with_me(asked: Asked, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
@@ -132,5 +122,5 @@ pub async fn with_me(asked: Asked, parameters: Parameters) -> Answered {
             since: When(since),
         }
     });
-    Ok(json(StatusCode::OK, &SharedWith { shared: shared.collect() }))
+    Ok(json(StatusCode::OK, &serde_json::json!({ "shared": shared.collect::<Vec<_>>() })))
 }

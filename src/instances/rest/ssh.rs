@@ -7,22 +7,17 @@ use atelier_studio::instances::ssh;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::server::rest::asked::{Asked, Json, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::json;
-
-#[derive(Debug, Serialize)]
-struct KeysView {
-    keys: Vec<KeyView>,
-}
+use crate::server::rest::view::json as answer;
 
 #[derive(Debug, Serialize)]
 struct KeyView {
     id: String,
     name: String,
     kind: String,
-    /// As OpenSSH writes it.
     key: String,
     fingerprint: String,
     created: String,
@@ -46,8 +41,8 @@ impl From<atelier_engine::store::SshKey> for KeyView {
 /// `GET /ssh-keys`: one's own.
 pub async fn keys(asked: Asked, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
-    let keys = ssh::keys(&asked.caller).await?.into_iter().map(KeyView::from).collect();
-    Ok(json(StatusCode::OK, &KeysView { keys }))
+    let keys: Vec<_> = ssh::keys(&asked.caller).await?.into_iter().map(KeyView::from).collect();
+    Ok(answer(StatusCode::OK, &json!({ "keys": keys })))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -60,19 +55,14 @@ pub struct NewKey {
 /// `POST /ssh-keys`.
 pub async fn add_key(asked: Asked, Json(body): Json<NewKey>) -> Answered {
     let key = ssh::add_key(&asked.caller, &body.name, &body.key).await?;
-    Ok(json(StatusCode::CREATED, &KeyView::from(key)))
-}
-
-#[derive(Debug, Serialize)]
-struct Removed {
-    removed: String,
+    Ok(answer(StatusCode::CREATED, &KeyView::from(key)))
 }
 
 /// `DELETE /ssh-keys/{id}`.
 pub async fn remove_key(asked: Asked, Path(id): Path<String>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
     let removed = ssh::remove_key(&asked.caller, &id).await?;
-    Ok(json(StatusCode::OK, &Removed { removed }))
+    Ok(answer(StatusCode::OK, &json!({ "removed": removed })))
 }
 
 #[derive(Debug, Serialize)]
@@ -118,7 +108,7 @@ async fn view(caller: &Caller, subject: &Subject) -> Answered<SshView> {
 pub async fn show(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
     let subject = find(&asked.caller, &name).await?;
-    Ok(json(StatusCode::OK, &view(&asked.caller, &subject).await?))
+    Ok(answer(StatusCode::OK, &view(&asked.caller, &subject).await?))
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,5 +121,5 @@ pub struct Switch {
 pub async fn switch(asked: Asked, Path(name): Path<String>, Json(body): Json<Switch>) -> Answered {
     let subject = find(&asked.caller, &name).await?;
     ssh::switch(&asked.caller, &subject, body.on).await?;
-    Ok(json(StatusCode::OK, &view(&asked.caller, &subject).await?))
+    Ok(answer(StatusCode::OK, &view(&asked.caller, &subject).await?))
 }

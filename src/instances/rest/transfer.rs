@@ -13,17 +13,11 @@ use crate::server::rest::asked::{Asked, Json, Parameters};
 use crate::server::rest::problem::Answered;
 use crate::server::rest::view::json;
 
-#[derive(Debug, Serialize)]
-struct Question {
-    /// What is taken out of its home, as paths below it.
-    taken_out: Vec<String>,
-}
-
 /// `GET /instances/{name}/transfer`: what giving it away would take out of its home.
 pub async fn question(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
     let (_, taken_out) = transfer::question(&asked.caller, &name).await?;
-    Ok(json(StatusCode::OK, &Question { taken_out }))
+    Ok(json(StatusCode::OK, &serde_json::json!({ "taken_out": taken_out })))
 }
 
 /// To whom, and why.

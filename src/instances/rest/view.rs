@@ -31,11 +31,10 @@ pub struct InstanceView {
     size: String,
     resources: Option<ResourcesView>,
     node: Option<String>,
-    /// What happens next, if nobody does anything.
     next: NextView,
     idle: Option<IdleView>,
     keeps_quota: bool,
-    scripts: ScriptsView,
+    scripts: ScriptsView<ScriptView>,
     operation: OperationView,
     start: Option<StartView>,
     jobs: u64,
@@ -78,17 +77,18 @@ struct IdleView {
     quiet_seconds: i64,
 }
 
+/// Both scripts, with their texts or without.
 #[derive(Debug, Serialize)]
-struct ScriptsView {
-    creation: Option<ScriptView>,
-    startup: Option<ScriptView>,
-    revision: u32,
+pub struct ScriptsView<S> {
+    pub creation: Option<S>,
+    pub startup: Option<S>,
+    pub revision: u32,
     /// Whether they get the owner's home: the owner set or accepted them.
-    is_accepted: bool,
+    pub is_accepted: bool,
 }
 
 #[derive(Debug, Serialize)]
-struct ScriptView {
+pub struct ScriptView {
     blob: String,
     arguments: String,
     limit_seconds: i64,
@@ -147,7 +147,7 @@ impl InstanceView {
             id: instance.id.to_string(),
             name: view.name.clone(),
             state: view.state,
-            is_settled: view.is_settled(),
+            is_settled: read::is_settled(instance),
             reason: view.cause.as_ref().map(CauseView::from),
             owner: people.view(&instance.owner),
             creator: people.view(instance.creator()),
@@ -163,8 +163,8 @@ impl InstanceView {
             }),
             keeps_quota: instance.keeps_quota,
             scripts: ScriptsView {
-                creation: instance.scripts.creation.as_ref().map(script),
-                startup: instance.scripts.startup.as_ref().map(script),
+                creation: instance.scripts.creation.as_ref().map(ScriptView::from),
+                startup: instance.scripts.startup.as_ref().map(ScriptView::from),
                 revision: instance.scripts_revision,
                 is_accepted: instance.scripts_accepted,
             },
@@ -207,11 +207,10 @@ fn next(plan: &Plan) -> NextView {
     }
 }
 
-fn script(script: &Script) -> ScriptView {
-    ScriptView {
-        blob: script.blob.clone(),
-        arguments: script.arguments.clone(),
-        limit_seconds: script.limit.as_millis() / 1_000,
+impl From<&Script> for ScriptView {
+    fn from(script: &Script) -> Self {
+        let limit_seconds = script.limit.as_millis() / 1_000;
+        Self { blob: script.blob.clone(), arguments: script.arguments.clone(), limit_seconds }
     }
 }
 

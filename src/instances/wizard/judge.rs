@@ -11,11 +11,10 @@ use atelier_domain::time::Span;
 use atelier_engine::run::CommandId;
 use atelier_studio::instances::create::{InstanceRequest, name_of};
 use atelier_studio::instances::scripts::{ScriptRequest, ScriptsRequest};
+use atelier_studio::schedules::commands::NewSchedule;
 use atelier_studio::schedules::typed;
 use atelier_studio::schedules::typed::{idle_of, week_of};
 use atelier_studio::typed::{Problems, whole};
-
-use crate::instances::wizard::request::NewInstanceForm;
 
 /// What decides beside what was typed.
 #[derive(Clone, Debug)]
@@ -28,6 +27,15 @@ pub struct Known {
     pub not_for_others: Option<String>,
     /// The people whom one may be for, by name.
     pub people: Vec<(UserId, String)>,
+}
+
+/// An instance as somebody asks for it, every field judged by itself.
+#[derive(Clone, Debug)]
+pub struct NewInstanceForm {
+    /// The id of the command, so that the same form sent twice makes one instance.
+    pub id: CommandId,
+    pub request: InstanceRequest,
+    pub schedules: Vec<NewSchedule>,
 }
 
 /// Reads the form; every problem beside its field.

@@ -7,7 +7,7 @@ use atelier_studio::instances::create::{beside_size, create};
 use atelier_studio::schedules::commands as schedule;
 
 use crate::error::AppError;
-use crate::instances::wizard::request::NewInstanceForm;
+use crate::instances::wizard::judge::NewInstanceForm;
 
 /// Makes the instance and its schedules. Says where it is and what happens now.
 pub async fn make(caller: &Caller, form: &NewInstanceForm) -> Result<(String, String), AppError> {

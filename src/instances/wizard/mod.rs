@@ -10,6 +10,5 @@ pub mod page_review;
 pub mod page_size;
 pub mod page_summary;
 pub mod post;
-pub mod request;
 pub mod steps;
 pub mod summary;

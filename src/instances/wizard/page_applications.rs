@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use crate::components::{Icon, TextField};
 use crate::form::FormState;
 use crate::frame::Visit;
+use crate::instances::pages::detail::scripts::{label, names};
 use crate::instances::wizard::steps::Wizard;
 
 /// What runs in it, and the scripts that run before.
@@ -34,17 +35,10 @@ pub fn step(_visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
 }
 
 fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
-    let (heading, help, [text, arguments, limit, file]) = match kind {
-        ScriptKind::Creation => (
-            "Creation script",
-            "Runs once, when it is first set up, and again after a rebuild.",
-            ["creation_script", "creation_arguments", "creation_limit", "creation_file"],
-        ),
-        ScriptKind::Startup => (
-            "Startup script",
-            "Runs at each start, after the creation script.",
-            ["startup_script", "startup_arguments", "startup_limit", "startup_file"],
-        ),
+    let (heading, [text, file, arguments, limit]) = (label(kind), names(kind));
+    let help = match kind {
+        ScriptKind::Creation => "Runs once, when it is first set up, and again after a rebuild.",
+        ScriptKind::Startup => "Runs at each start, after the creation script.",
     };
     let [value, words, minutes] = [text, arguments, limit].map(|field| wizard.fields.get(field).to_owned());
     let problem = state.problem(file);
@@ -55,7 +49,7 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
         view! { <p class="err" id=problem_id><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
     });
     let most = format!("In place of what is typed above. Text, at most {} KiB.", MAX_SCRIPT_BYTES >> 10);
-    let label = format!("{heading}, uploaded");
+    let uploaded = format!("{heading}, uploaded");
     view! {
         <section class="card script">
             <header><h2>{heading}</h2><span class="push note">{help}</span></header>
@@ -66,7 +60,7 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
                 />
                 <div class="cols-3">
                     <div class="field">
-                        <label for=upload_id.clone()>{label}<span class="opt">"optional"</span></label>
+                        <label for=upload_id.clone()>{uploaded}<span class="opt">"optional"</span></label>
                         <input class="input" id=upload_id name=file type="file" aria-describedby=described/>
                         {problem}
                         <p class="help" id=help_id>{most}</p>

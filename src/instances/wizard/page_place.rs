@@ -2,9 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Checkbox, Choice, ChoiceKind, ChoiceList};
+use crate::components::{Checkbox, ChoiceKind, ChoiceList};
 use crate::form::FormState;
 use crate::frame::Visit;
+use crate::instances::pages::detail::own_apps::choice;
 use crate::instances::wizard::page_size as size;
 use crate::instances::wizard::steps::Wizard;
 use crate::schedules::pages::{grid, idle, jobs};
@@ -40,16 +41,10 @@ pub fn access(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         );
         view! { <p class="muted">{text}</p> }
     });
-    let quota = |value: &str, label: &str, help: &str| Choice {
-        value: value.into(),
-        label: label.into(),
-        help: help.into(),
-        ticked: (fields.get("quota") == "keep") == (value == "keep"),
-        fixed_because: None,
-    };
+    let chosen = if fields.get("quota") == "keep" { "keep" } else { "release" };
     let quotas = vec![
-        quota("release", "Give it back", "Others can use it meanwhile. A start may have to wait for it."),
-        quota("keep", "Keep it", "A start never waits for quota. It counts against the limits all the time."),
+        choice("release", "Give it back", "Others can use it meanwhile. A start may have to wait for it.", chosen),
+        choice("keep", "Keep it", "A start never waits for quota. It counts against the limits all the time.", chosen),
     ];
     view! {
         <section class="card">

@@ -6,9 +6,11 @@ use atelier_studio::schedules::typed::{idle_of, jobs_of, week_of};
 use atelier_studio::schedules::week::say_week;
 use leptos::prelude::*;
 
-use crate::components::{Choice, ChoiceKind, ChoiceList, Def, DefList};
+use crate::components::{ChoiceKind, ChoiceList, Def, DefList};
 use crate::form::FormState;
 use crate::frame::Visit;
+use crate::instances::pages::detail::own_apps::choice;
+use crate::instances::pages::detail::scripts::label;
 use crate::instances::wizard::steps::Wizard;
 
 /// All of it at a glance, and whether it starts at once.
@@ -37,7 +39,7 @@ pub fn step(visit: &Visit, _state: &FormState, wizard: &Wizard) -> AnyView {
         .into_iter()
         .map(|kind| {
             let said = script(kind, wizard);
-            view! { <Def term=script_name(kind)>{said}</Def> }
+            view! { <Def term=label(kind)>{said}</Def> }
         })
         .collect();
     let tags: Vec<_> = value("tags")
@@ -51,16 +53,10 @@ pub fn step(visit: &Visit, _state: &FormState, wizard: &Wizard) -> AnyView {
     } else {
         view! { <span class="row-tight tags">{tags}</span> }.into_any()
     };
-    let begin = |key: &str, label: &str, help: &str| Choice {
-        value: key.into(),
-        label: label.into(),
-        help: help.into(),
-        ticked: (fields.get("begin") == "stopped") == (key == "stopped"),
-        fixed_because: None,
-    };
+    let chosen = if fields.get("begin") == "stopped" { "stopped" } else { "now" };
     let begins = vec![
-        begin("now", "Start it now", "It costs from the moment its node is wished for."),
-        begin("stopped", "Leave it stopped", "It waits for its first start, by hand or by schedule."),
+        choice("now", "Start it now", "It costs from the moment its node is wished for.", chosen),
+        choice("stopped", "Leave it stopped", "It waits for its first start, by hand or by schedule.", chosen),
     ];
     let (name, size) = (value("name").trim().to_lowercase(), value("size"));
     view! {
@@ -89,13 +85,6 @@ pub fn step(visit: &Visit, _state: &FormState, wizard: &Wizard) -> AnyView {
         </section>
     }
     .into_any()
-}
-
-const fn script_name(kind: ScriptKind) -> &'static str {
-    match kind {
-        ScriptKind::Creation => "Creation script",
-        ScriptKind::Startup => "Startup script",
-    }
 }
 
 fn script(kind: ScriptKind, wizard: &Wizard) -> String {

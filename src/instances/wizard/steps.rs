@@ -104,23 +104,18 @@ pub struct Wizard {
     /// What was typed so far, or is proposed.
     pub fields: Fields,
     pub problems: Vec<Problem>,
-    /// What decides beside it.
     pub known: Known,
     /// The catalogue, with what is left of the owner's quotas.
     pub sizes: Vec<SizeRow>,
-    /// What is to be said about the name.
     pub name: NameVerdict,
     pub summary: Summary,
-    /// Whether what was typed before could not be found.
     pub is_lost: bool,
 }
 
 /// What is to be said about a name while it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameVerdict {
-    /// There is none yet.
     Nothing,
-    /// It can be had.
     Free(String),
     /// It is another's, or breaks a rule.
     Wrong(String),

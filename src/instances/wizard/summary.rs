@@ -18,8 +18,7 @@ use atelier_studio::schedules::week::say_week;
 use serde_json::Value;
 
 use crate::error::AppError;
-use crate::instances::wizard::judge::{Known, judge};
-use crate::instances::wizard::request::NewInstanceForm;
+use crate::instances::wizard::judge::{Known, NewInstanceForm, judge};
 use crate::instances::wizard::steps::{known, owner_of};
 
 /// What the wizard's side says.
@@ -27,13 +26,9 @@ use crate::instances::wizard::steps::{known, owner_of};
 pub struct Summary {
     /// The number that counts, and what it is for; none without a size.
     pub price: Option<(String, String)>,
-    /// How it comes about.
     pub how: String,
-    /// Facts in two words each.
     pub facts: Vec<(&'static str, String)>,
-    /// The tightest quota after this.
     pub quota: Option<QuotaAfter>,
-    /// What else should be known.
     pub notes: Vec<String>,
     /// The same over the API, if the form is whole.
     pub request: Option<String>,
@@ -43,13 +38,10 @@ pub struct Summary {
 pub struct QuotaAfter {
     /// Of what: `General cores after this`.
     pub label: String,
-    /// So much would be held.
     pub after: u64,
-    /// Of so much.
     pub limit: u64,
     /// In words: `8 of 8 GPUs`.
     pub said: String,
-    /// What that means, if anything.
     pub note: String,
 }
 

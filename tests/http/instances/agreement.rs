@@ -1,9 +1,14 @@
 //! The list, the page and the API say the same of an instance in every state: what it is, why, and what comes next.
 
-use atelier_domain::compute::InstanceId;
 use atelier_domain::compute::instance::InstanceState;
+use atelier_domain::compute::job::{JobSpec, Priority, Target};
+use atelier_domain::compute::{InstanceId, Resources};
+use atelier_domain::history::Actor;
 use atelier_domain::text::shortened_to;
-use atelier_domain::world::Report;
+use atelier_domain::time::Span;
+use atelier_domain::world::{Command, Order, Report};
+use atelier_engine::run::{CommandId, NewOrder};
+use atelier_engine::store::Author;
 use axum::http::Method;
 use serde_json::{Value, json};
 
@@ -92,6 +97,28 @@ impl Walk {
         self.studio.report(Report::SetUp { instance: id, generation, failure }).await;
     }
 
+    /// A job on the instance itself, which no form offers yet.
+    async fn submit(&self, id: InstanceId) {
+        let (workspace, owner) =
+            self.studio.look(id, |_, instance| (instance.workspace.clone(), instance.owner.clone())).await;
+        let spec = JobSpec {
+            target: Target::Instance(id),
+            shape: Resources { cores: 500, memory: 128, gpus: 0 },
+            nodes: 1,
+            priority: Priority::Medium,
+            timeout: None,
+            grace: Span::seconds(2),
+            retry: None,
+            tier: Default::default(),
+            after: Vec::new(),
+            environment: None,
+        };
+        let command = Command { workspace, user: Some(owner), name: "Mara".into(), order: Order::Submit(spec) };
+        let author = Author { actor: Actor::System, request: String::new(), why: None };
+        let new = NewOrder { id: CommandId::random(), payload: None, author, command };
+        self.studio.server.state.engine().order(new).await.expect("submitted");
+    }
+
     async fn ask(&self, path: &str, body: Value) {
         self.studio.mara.post(&format!("/instances/{path}"), &body).await.is(202);
     }
@@ -111,8 +138,7 @@ async fn all_doors_agree_in_every_state() {
     walk.agrees("desk", desk, InstanceState::Restarting).await;
     walk.set_up(desk, None).await;
     walk.studio.until_state(desk, InstanceState::Running).await;
-    let job = json!({"command": ["sleep", "1"], "instance": "desk"});
-    walk.studio.mara.post("/jobs", &job).await.is(201);
+    walk.submit(desk).await;
     walk.agrees("desk", desk, InstanceState::JobRunning).await;
     walk.studio.report(Report::NodeSilent(node)).await;
     walk.agrees("desk", desk, InstanceState::Unknown).await;

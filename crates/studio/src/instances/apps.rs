@@ -16,10 +16,19 @@ atelier_domain::keyed_enum! {
         #[default]
         Off = "off";
         Starting = "starting";
-        /// It can be opened.
         Ready = "ready";
         /// It ended too often, or never answered.
         Failed = "failed";
+    }
+}
+
+impl AppLook {
+    /// The state that colours it; none for what needs no look.
+    pub const fn state(self) -> Option<&'static str> {
+        match self {
+            Self::Starting | Self::Failed => Some(self.key()),
+            Self::Off | Self::Ready => None,
+        }
     }
 }
 
@@ -47,7 +56,6 @@ pub struct Known {
     /// What the agent says of the applications; nothing of an earlier operation counts.
     pub status: Option<AppsStatus>,
     pub custom: Vec<CustomApp>,
-    /// Whether VS Code is installed on this server.
     pub has_vscode: bool,
 }
 
@@ -257,12 +265,8 @@ mod tests {
             .map(|(look, _)| look)
             .collect();
         assert_eq!(looks, [AppLook::Off, AppLook::Ready]);
-        let stopped = looks_of_stopped();
-        assert!(stopped.iter().all(|look| *look == AppLook::Off));
-    }
-
-    fn looks_of_stopped() -> Vec<AppLook> {
-        apps(InstanceState::Stopped, &Known::default()).into_iter().map(|app| app.look).collect()
+        let stopped = apps(InstanceState::Stopped, &Known::default());
+        assert!(stopped.iter().all(|app| app.look == AppLook::Off));
     }
 
     #[test]

@@ -17,7 +17,6 @@ pub struct SignalRow {
     pub is_active: bool,
     /// How long ago there was some; none if there never was.
     pub ago: Option<Span>,
-    /// Whether it keeps the instance running.
     pub counts: bool,
 }
 

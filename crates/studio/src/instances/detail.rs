@@ -1,7 +1,6 @@
 //! One instance with everything that its pages show.
 
-use atelier_domain::WorkspaceId;
-use atelier_domain::access::{Action, Grant, Rights};
+use atelier_domain::access::{Action, Grant, Rights, Whose};
 use atelier_domain::app_sharing::Level;
 use atelier_domain::compute::ScheduleId;
 use atelier_domain::compute::app::CustomApp;
@@ -9,7 +8,7 @@ use atelier_domain::compute::idle::IdleRules;
 use atelier_domain::compute::instance::OperationResult;
 use atelier_domain::compute::size::ComputeName;
 use atelier_domain::error::AppError;
-use atelier_domain::world::{About, ComputeRef, ScheduleTarget, World};
+use atelier_domain::world::{About, ComputeRef, ScheduleTarget};
 use atelier_engine::clock;
 use atelier_engine::store::{DecisionEntry, DecisionFilter, HistoryFilter};
 use atelier_protocol::Process;
@@ -28,7 +27,6 @@ use crate::orders::ask;
 pub struct InstanceDetail {
     /// What the list and the API show too.
     pub view: InstanceView,
-    /// What administrators demand of idle shutdown.
     pub rules: IdleRules,
     pub watched: Watched,
     /// Its activity; details only for who may look inside.
@@ -46,13 +44,9 @@ pub struct InstanceDetail {
     pub apps_trouble: Option<String>,
     /// How applications are kept apart less well than they could be.
     pub apps_caution: Option<String>,
-    /// What its node's agent says.
     pub agent: Option<AgentFacts>,
-    /// Where its node is made.
     pub site: String,
-    /// Who set its scripts.
     pub scripts_by: String,
-    /// Its schedules, in words.
     pub schedules: Vec<(ScheduleId, String)>,
 }
 
@@ -91,84 +85,79 @@ pub async fn instance(caller: &Caller, name: &str) -> Result<InstanceDetail, App
     let nobody = || AppError::not_found("instance");
     let name = ComputeName::parse(name).map_err(|_| nobody())?;
     let (workspace, as_of) = (actor.workspace.id.clone(), AsOf::now(caller)?);
-    let found = ask(caller, move |world| look(world, &workspace, &name, &as_of)).await?;
-    let mut detail = found.ok_or_else(nobody)?;
-    complete(caller, std::slice::from_mut(&mut detail.view)).await?;
-    detail.sees_inside = actor.person.rights().check(Action::InstanceOperate, detail.view.whose).is_ok();
-    let custom = caller.checked(caller.store().apps_of(detail.view.instance.id).await)?;
-    add_what_is_live(caller, &mut detail, custom);
-    if let Some(setter) = detail.view.instance.scripts_by.clone() {
-        let found = caller.checked(caller.store().people_by_id(std::slice::from_ref(&setter)).await)?;
-        detail.scripts_by = found.into_iter().next().map_or_else(|| setter.to_string(), |person| person.name);
-    }
-    if !detail.view.is_own() {
-        let shared = crate::instances::sharing::with_me(caller).await?.into_iter();
-        let of_this = shared.filter(|one| one.instance == detail.view.instance.id);
-        detail.shared = of_this.map(|one| (one.app, one.level)).collect();
-    }
-    detail.apps_trouble = caller.studio.settings().apps_trouble.clone();
-    detail.apps_caution = caller.studio.settings().apps_caution.clone();
-    Ok(detail)
-}
-
-/// What the World knows of it.
-fn look(world: &World, workspace: &WorkspaceId, name: &ComputeName, as_of: &AsOf) -> Option<InstanceDetail> {
-    let Some(ComputeRef::Instance(id)) = world.compute(workspace, name) else { return None };
-    let instance = world.instance(id)?;
-    let view = InstanceView::of(world, instance, as_of);
-    let schedules = world.schedules_for(ScheduleTarget::Instance(id));
-    let node = instance.node.and_then(|node| world.node(node));
-    Some(InstanceDetail {
-        rules: world.idle_rules(workspace),
-        watched: Watched::of(instance, view.plan.jobs, view.at.mono),
-        signals: Vec::new(),
-        processes: Vec::new(),
-        sees_inside: false,
-        apps: Vec::new(),
-        own_apps: Vec::new(),
-        shared: Vec::new(),
-        apps_trouble: None,
-        apps_caution: None,
-        agent: None,
-        site: node.map(|node| node.site.to_string()).unwrap_or_default(),
-        scripts_by: String::new(),
-        schedules: schedules.map(|entry| (entry.id, entry.schedule.sentence())).collect(),
-        view,
-    })
-}
-
-/// What agents say right now.
-fn add_what_is_live(caller: &Caller, detail: &mut InstanceDetail, custom: Vec<CustomApp>) {
-    let board = caller.studio.fleet().board();
-    let (id, node, generation) = (detail.view.instance.id, detail.view.instance.node, detail.view.instance.generation);
+    let found = ask(caller, move |world| {
+        let Some(ComputeRef::Instance(id)) = world.compute(&workspace, &name) else { return None };
+        let instance = world.instance(id)?;
+        let schedules = world.schedules_for(ScheduleTarget::Instance(id));
+        let schedules: Vec<_> = schedules.map(|entry| (entry.id, entry.schedule.sentence())).collect();
+        let site = instance.node.and_then(|node| world.node(node)).map(|node| node.site.to_string());
+        Some((InstanceView::of(world, instance, &as_of), world.idle_rules(&workspace), site, schedules))
+    });
+    let (mut view, rules, site, schedules) = found.await?.ok_or_else(nobody)?;
+    complete(caller, std::slice::from_mut(&mut view)).await?;
+    let (id, node, store) = (view.instance.id, view.instance.node, caller.store());
+    let (sees_inside, custom) = (
+        actor.person.rights().check(Action::InstanceOperate, view.whose).is_ok(),
+        caller.checked(store.apps_of(id).await)?,
+    );
+    let scripts_by = match &view.instance.scripts_by {
+        Some(setter) => {
+            let found = caller.checked(store.people_by_id(std::slice::from_ref(setter)).await)?;
+            found.into_iter().next().map_or_else(|| setter.to_string(), |person| person.name)
+        }
+        None => String::new(),
+    };
+    let shared = match view.whose {
+        Whose::Own => Vec::new(),
+        Whose::Others => {
+            let shared = crate::instances::sharing::with_me(caller).await?.into_iter();
+            shared.filter(|one| one.instance == id).map(|one| (one.app, one.level)).collect()
+        }
+    };
+    let (board, settings) = (caller.studio.fleet().board(), caller.studio.settings());
     let agent = node.and_then(|node| board.agent(node));
     let status = node.and_then(|node| board.node_apps(node)).map(|(_, status)| status);
     let known = Known {
         is_connected: agent.as_ref().is_some_and(|agent| agent.is_connected),
-        status: status.filter(|status| status.instance == id && status.generation == generation),
+        status: status.filter(|status| status.instance == id && status.generation == view.instance.generation),
         has_vscode: caller.studio.editors().is_installed(),
         custom,
     };
-    detail.apps = apps(detail.view.state, &known);
-    if detail.view.is_own() {
+    let watched = Watched::of(&view.instance, view.plan.jobs, view.at.mono);
+    let processes = view.activity.as_ref().filter(|_| sees_inside).map(|(_, activity)| activity.processes.clone());
+    Ok(InstanceDetail {
+        signals: signals_of(caller, &view, &watched, sees_inside),
+        watched,
+        processes: processes.unwrap_or_default(),
+        sees_inside,
+        apps: apps(view.state, &known),
         // What they run, and with which secrets, is its owner's.
-        detail.own_apps = known.custom;
-    }
-    detail.agent = agent.filter(|agent| !agent.facts.version.is_empty()).map(AgentFacts::of);
-    let activity = detail.view.activity.as_ref();
-    detail.signals = signals(&detail.watched, activity, clock::now());
-    for signal in &mut detail.signals {
-        if let Some(name) = board.visitor(id, signal.source).filter(|_| signal.ago.is_some()) {
-            let between = if signal.detail.is_empty() { "" } else { ", " };
-            signal.detail.push_str(&format!("{between}used by {name}"));
+        own_apps: if view.is_own() { known.custom } else { Vec::new() },
+        shared,
+        apps_trouble: settings.apps_trouble.clone(),
+        apps_caution: settings.apps_caution.clone(),
+        agent: agent.filter(|agent| !agent.facts.version.is_empty()).map(AgentFacts::of),
+        site: site.unwrap_or_default(),
+        scripts_by,
+        schedules,
+        rules,
+        view,
+    })
+}
+
+/// Its activity, with who else used it. Names of notebooks are its owner's.
+fn signals_of(caller: &Caller, view: &InstanceView, watched: &Watched, sees_inside: bool) -> Vec<SignalRow> {
+    let mut rows = signals(watched, view.activity.as_ref(), clock::now());
+    for row in &mut rows {
+        let visitor = caller.studio.fleet().board().visitor(view.instance.id, row.source);
+        if !sees_inside {
+            row.detail.clear();
+        } else if let Some(name) = visitor.filter(|_| row.ago.is_some()) {
+            let between = if row.detail.is_empty() { "" } else { ", " };
+            row.detail.push_str(&format!("{between}used by {name}"));
         }
     }
-    if detail.sees_inside {
-        detail.processes = activity.map(|(_, activity)| activity.processes.clone()).unwrap_or_default();
-    } else {
-        // Names of notebooks are its owner's.
-        detail.signals.iter_mut().for_each(|signal| signal.detail.clear());
-    }
+    rows
 }
 
 /// What its node used in the last hour.
@@ -181,7 +170,6 @@ pub fn charts(caller: &Caller, detail: &InstanceDetail) -> Option<Usage> {
 #[derive(Clone, Debug, Default)]
 pub struct Decided {
     pub lines: Vec<DecisionEntry>,
-    /// The cursor of the next page.
     pub older: Option<String>,
 }
 

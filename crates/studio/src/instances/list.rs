@@ -27,7 +27,6 @@ atelier_domain::keyed_enum! {
         State = "state";
         Size = "size";
         Owner = "owner";
-        /// By age.
         Created = "created";
     }
 }
@@ -38,7 +37,6 @@ atelier_domain::keyed_enum! {
     pub enum QuickView {
         #[default]
         All = "", "All";
-        /// The viewer's own.
         Mine = "mine", "Mine";
         Running = "running", "Running";
         /// Those that somebody should look at.

@@ -13,7 +13,6 @@ use crate::clock;
 /// What is going to happen, as instants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What the World plans.
     pub next: Planned,
     pub jobs: u64,
     pub is_announced: bool,
@@ -22,7 +21,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What the World plans, as of now.
     pub fn of(world: &World, instance: &Instance, now: Now) -> Self {
         let jobs = world.jobs_on(instance);
         let bars = instance.start.as_ref().map(|start| start.waterfall(now.wall)).unwrap_or_default();

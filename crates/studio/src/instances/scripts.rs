@@ -34,7 +34,6 @@ pub struct ScriptRequest {
 pub struct ScriptsRequest {
     /// Runs once, and again after a rebuild.
     pub creation: ScriptRequest,
-    /// Runs at each start.
     pub startup: ScriptRequest,
 }
 

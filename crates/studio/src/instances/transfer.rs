@@ -21,7 +21,6 @@ pub struct TransferView {
     pub detail: InstanceDetail,
     /// What is taken out of its home, as paths below it.
     pub secrets: Vec<String>,
-    /// Who could have it.
     pub receivers: Vec<Person>,
 }
 

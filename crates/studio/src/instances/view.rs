@@ -125,7 +125,6 @@ pub struct InstanceView {
     pub plan: Plan,
     /// None if the catalog doesn't have it any more.
     pub size: Option<Size>,
-    /// Whether it is the viewer's.
     pub whose: Whose,
     /// When it was looked at.
     pub at: Now,
@@ -154,7 +153,6 @@ pub struct StartView {
 }
 
 impl InstanceView {
-    /// What the World knows of it.
     pub fn of(world: &World, instance: &Instance, as_of: &AsOf) -> Self {
         let (state, now) =
             (world.instance_state(instance), Now { wall: as_of.wall, mono: world.mono().plus(as_of.later) });
@@ -175,11 +173,6 @@ impl InstanceView {
             unsettled: Money(node.map_or(0, |node| world.unsettled(node, as_of.later))),
             instance: instance.clone(),
         }
-    }
-
-    /// Whether nothing goes on that leads to another state by itself.
-    pub fn is_settled(&self) -> bool {
-        is_settled(&self.instance)
     }
 
     pub fn is_own(&self) -> bool {
@@ -243,7 +236,6 @@ impl InstanceView {
         }
     }
 
-    /// Since when it can be used.
     pub fn up(&self) -> Option<Timestamp> {
         self.instance.start.as_ref().and_then(|start| Some(start.at.plus(start.scripted?)))
     }

@@ -17,11 +17,7 @@ pub fn cards(visit: &Visit, detail: &InstanceDetail) -> AnyView {
 
 fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
     let is_allowed = detail.may_open(&visit.viewer.rights, &app.name);
-    let state = match app.look {
-        AppLook::Starting => Some("starting"),
-        AppLook::Failed => Some("failed"),
-        AppLook::Off | AppLook::Ready => None,
-    };
+    let state = app.look.state();
     let (icon, label) = (app.icon, app.label.clone());
     let ico = view! { <span class="ico"><Icon name=icon/></span> };
     if !is_allowed || detail.apps_trouble.is_some() {

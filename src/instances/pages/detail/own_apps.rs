@@ -80,11 +80,7 @@ fn row(visit: &Visit, detail: &InstanceDetail, app: &AppView, is_owner: bool) ->
     } else {
         view! { <b>{app.label.clone()}</b> }.into_any()
     };
-    let state = match app.look {
-        AppLook::Starting => Some("starting"),
-        AppLook::Failed => Some("failed"),
-        AppLook::Off | AppLook::Ready => None,
-    };
+    let state = app.look.state();
     let command = match custom {
         Some(custom) => {
             let (command, listens) = (custom.draft.command.clone(), listens(custom));
@@ -210,18 +206,17 @@ fn presets(visit: &Visit, detail: &InstanceDetail, chosen: Preset) -> AnyView {
     .into_any()
 }
 
+/// One of several ways, ticked if it is the chosen one.
+pub fn choice(value: &str, label: &str, help: &str, chosen: &str) -> Choice {
+    let ticked = value == chosen;
+    Choice { value: value.into(), label: label.into(), help: help.into(), ticked, fixed_because: None }
+}
+
 fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> AnyView {
     let listens = state.value("listens", if draft.port.is_some() || edited.is_none() { "port" } else { "socket" });
     let network = state.value("network", draft.network.key());
     let variables: Vec<String> = draft.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let port = draft.port.map(|port| port.to_string()).unwrap_or_default();
-    let choice = |value: &str, label: &str, help: &str, taken: &str| Choice {
-        value: value.to_owned(),
-        label: label.to_owned(),
-        help: help.to_owned(),
-        ticked: value == taken,
-        fixed_because: None,
-    };
     let ways = vec![
         choice(
             "port",

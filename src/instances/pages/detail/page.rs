@@ -82,7 +82,7 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
                 before: atelier_domain::compute::JobId::parse(query.get("before")),
                 ..JobsQuery::default()
             };
-            Content::Jobs(Box::new(list_jobs_of(&query).await?))
+            Content::Jobs(Box::new(list_jobs(caller, &query).await?))
         }
         "logs" => match logs::read(caller, detail, query).await {
             Ok(logs) => Content::Logs(Box::new(logs)),
@@ -108,11 +108,6 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
             server: caller.studio.settings().address.clone(),
         })),
     })
-}
-
-/// Who may not see jobs sees none here either.
-async fn list_jobs_of(query: &JobsQuery) -> Result<JobsPage, AppError> {
-    list_jobs(&here()?, query).await
 }
 
 fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail, content: Content) -> AnyView {

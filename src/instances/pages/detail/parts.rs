@@ -2,11 +2,14 @@
 
 use atelier_domain::compute::verb::Verb;
 use atelier_domain::paths;
+use atelier_engine::store::Person;
 use atelier_studio::instances::plan::{NextLine, Piece};
+use atelier_studio::instances::sharing::OFFERED;
 use atelier_studio::instances::view::{Hindrance, InstanceView};
 use leptos::prelude::*;
 
-use crate::components::Icon;
+use crate::components::{Field, Icon, SelectField};
+use crate::form::FormState;
 use crate::frame::Visit;
 
 /// Why a verb cannot be used: the right first, then the state.
@@ -20,6 +23,29 @@ pub fn blocked(visit: &Visit, view: &InstanceView, verb: Verb) -> Option<String>
 /// The page that asks before a verb is used on one instance.
 pub fn asks_at(visit: &Visit, name: &str, verb: Verb) -> String {
     format!("{}?id={name}", paths::confirm_instances(visit.slug(), verb.key()))
+}
+
+/// A field for one of these people, with the first option of the list; where there are too many to list, for their address.
+pub fn person_field(
+    state: &FormState,
+    people: &[Person],
+    [id, label, name]: [&'static str; 3],
+    first: &str,
+    help: &str,
+) -> AnyView {
+    let (value, problem) = (state.value(name, ""), state.problem(name));
+    if people.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {
+        let all = people.iter().map(|one| (one.id.to_string(), format!("{} ({})", one.name, one.email)));
+        let options = std::iter::once((String::new(), first.to_owned())).chain(all).collect();
+        view! { <SelectField id=id label=label name=name options=options value=value problem=problem help=help/> }
+            .into_any()
+    } else {
+        let help = format!("Their address here. {help}").trim().to_owned();
+        view! {
+            <Field id=id label=label name=name value=value problem=problem required=true autocomplete="off" help=help/>
+        }
+        .into_any()
+    }
 }
 
 pub const fn icon(verb: Verb) -> &'static str {

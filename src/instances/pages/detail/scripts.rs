@@ -17,11 +17,8 @@ use crate::instances::pages::detail::parts::blocked;
 /// The texts of both scripts, as far as the viewer may read them.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    /// Whether they may be read at all.
     pub is_allowed: bool,
-    /// Runs once.
     pub creation: String,
-    /// Runs at each start.
     pub startup: String,
 }
 
@@ -104,14 +101,10 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
     }
     let shown = |kind: ScriptKind, text: &str, script: Option<&Script>| {
         let script = script?;
-        let label = match kind {
-            ScriptKind::Creation => "Creation script",
-            ScriptKind::Startup => "Startup script",
-        };
         let arguments = (!script.arguments.is_empty())
             .then(|| view! { <p class="xs">"Arguments: "<span class="mono">{script.arguments.clone()}</span></p> });
         let text = text.to_owned();
-        Some(view! { <CodeBlock text=text label=label/>{arguments} })
+        Some(view! { <CodeBlock text=text label=label(kind)/>{arguments} })
     };
     let scripts = &detail.view.instance.scripts;
     let creation = shown(ScriptKind::Creation, &texts.creation, scripts.creation.as_ref());
@@ -196,9 +189,9 @@ pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
 }
 
 fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: Option<&Script>) -> AnyView {
-    let (legend, help) = match kind {
-        ScriptKind::Creation => ("Creation script", "Runs once, and again after a rebuild."),
-        ScriptKind::Startup => ("Startup script", "Runs at each start."),
+    let help = match kind {
+        ScriptKind::Creation => "Runs once, and again after a rebuild.",
+        ScriptKind::Startup => "Runs at each start.",
     };
     let [script_name, file_name, arguments_name, limit_name] = names(kind);
     let limit = script.map_or(DEFAULT_SCRIPT, |script| script.limit).as_millis() / 60_000;
@@ -206,7 +199,7 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
     let file_id = format!("f-{file_name}");
     view! {
         <fieldset class="field stack-s script">
-            <legend class="label">{legend}</legend>
+            <legend class="label">{label(kind)}</legend>
             <TextField
                 label="Text" name=script_name id=format!("f-{script_name}") value=state.value(script_name, text)
                 problem=state.problem(script_name) rows=6
@@ -229,6 +222,13 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
         </fieldset>
     }
     .into_any()
+}
+
+pub const fn label(kind: ScriptKind) -> &'static str {
+    match kind {
+        ScriptKind::Creation => "Creation script",
+        ScriptKind::Startup => "Startup script",
+    }
 }
 
 pub const fn names(kind: ScriptKind) -> [&'static str; 4] {

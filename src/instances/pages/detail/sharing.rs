@@ -4,11 +4,12 @@ use atelier_domain::account::AccountState;
 use atelier_domain::app_sharing::{Level, can_be_looked_at};
 use atelier_domain::text::counted;
 use atelier_studio::instances::detail::InstanceDetail;
-use atelier_studio::instances::sharing::{OFFERED, ShareRow, SharingView};
+use atelier_studio::instances::sharing::{ShareRow, SharingView};
 use leptos::prelude::*;
 
 use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, TableWrap, Time, Who};
 use crate::frame::Visit;
+use crate::instances::pages::detail::parts::person_field;
 
 /// The tab. The list is live; the form is not, so that nobody's typing is overtaken.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, view: SharingView) -> AnyView {
@@ -97,26 +98,8 @@ fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
     if view.colleagues.is_empty() {
         return view! { <p class="muted">"There is nobody else in this workspace yet."</p> }.into_any();
     }
-    let person = if view.colleagues.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {
-        let none = (String::new(), "Choose a colleague".to_owned());
-        let people = view.colleagues.iter().map(|one| (one.id.to_string(), format!("{} ({})", one.name, one.email)));
-        let options = std::iter::once(none).chain(people).collect();
-        view! {
-            <SelectField
-                id="share-person" label="With" name="person" options=options value=state.value("person", "")
-                problem=state.problem("person")
-            />
-        }
-        .into_any()
-    } else {
-        view! {
-            <Field
-                id="share-person" label="With" name="person" value=state.value("person", "")
-                problem=state.problem("person") required=true autocomplete="off" help="Their address here."
-            />
-        }
-        .into_any()
-    };
+    let names = ["share-person", "With", "person"];
+    let person = person_field(&state, &view.colleagues, names, "Choose a colleague", "");
     let apps: Vec<(String, String)> = detail.apps.iter().map(|app| (app.name.clone(), app.label.clone())).collect();
     let levels = Level::ALL.map(|level| (level.key().to_owned(), level.label().to_owned())).to_vec();
     let zone = format!("In {}. Leave it empty for no end.", visit.viewer.time_zone.replace('_', " "));

@@ -4,16 +4,13 @@ use atelier_domain::access::Whose;
 use atelier_domain::compute::verb::Verb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_studio::instances::sharing::OFFERED;
 use atelier_studio::instances::transfer::{TransferView, transfer_question};
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
-use crate::components::{
-    ConfirmCard, Consequence, Crumb, Field, LinkButton, Look, NavItem, Page, SelectField, Tone, Why,
-};
+use crate::components::{ConfirmCard, Consequence, Crumb, LinkButton, Look, NavItem, Page, Tone, Why};
 use crate::frame::{Place, Visit, load, param, studio};
-use crate::instances::pages::detail::parts::{asks_at, blocked};
+use crate::instances::pages::detail::parts::{asks_at, blocked, person_field};
 use crate::server::caller::here;
 
 /// Asks to whom an instance is given.
@@ -62,26 +59,9 @@ fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
          included, before that person has accepted it on its page. They pay for it from then on.",
         row.owner_name
     );
-    let receiver = if view.receivers.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {
-        let none = (String::new(), "Choose a person".to_owned());
-        let people = view.receivers.iter().map(|one| (one.id.to_string(), format!("{} ({})", one.name, one.email)));
-        let options = std::iter::once(none).chain(people).collect();
-        view! {
-            <SelectField
-                id="transfer-to" label="To" name="to" options=options value=state.value("to", "")
-                problem=state.problem("to") help="Their quota must have room for it."
-            />
-        }
-        .into_any()
-    } else {
-        view! {
-            <Field
-                id="transfer-to" label="To" name="to" value=state.value("to", "") problem=state.problem("to") required=true
-                autocomplete="off" help="Their address here. Their quota must have room for it."
-            />
-        }
-        .into_any()
-    };
+    let names = ["transfer-to", "To", "to"];
+    let receiver =
+        person_field(&state, &view.receivers, names, "Choose a person", "Their quota must have room for it.");
     let name = row.name.clone();
     view! {
         <ConfirmCard
