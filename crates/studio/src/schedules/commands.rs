@@ -6,11 +6,11 @@ use atelier_domain::error::AppError;
 use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
 use atelier_domain::world::{Answer, Order, ScheduleTarget};
 use atelier_engine::run::CommandId;
-use sha2::{Digest as _, Sha256};
 
 use crate::caller::Caller;
 use crate::instances::commands as instance;
 use crate::instances::commands::Subject;
+pub use crate::orders::beside;
 use crate::orders::{ask, order};
 use crate::schedules::week::find_week;
 
@@ -212,13 +212,6 @@ fn steps(old: &[(ScheduleId, Schedule)], wanted: &[NewSchedule]) -> Vec<Step> {
     steps.extend(going);
     steps.extend(rest.into_iter().map(|new| Step::Add(new.clone())));
     steps
-}
-
-/// The id of one of several commands that were asked for at once.
-pub fn beside(id: &CommandId, what: &str) -> CommandId {
-    let hash = Sha256::digest(format!("{}/{what}", id.as_str()).as_bytes());
-    let text: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    CommandId::parse(&text).unwrap_or_else(|_| CommandId::random())
 }
 
 #[cfg(test)]
