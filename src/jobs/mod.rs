@@ -7,8 +7,4 @@ pub mod pages;
 #[cfg(feature = "ssr")]
 pub mod rest;
 
-#[cfg(feature = "ssr")]
-pub mod changes;
 pub mod functions;
-#[cfg(feature = "ssr")]
-pub mod turn_changes;
