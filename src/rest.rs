@@ -130,7 +130,7 @@ pub fn routes() -> Routes {
         ("/v1/jobs", get(crate::jobs::rest::list).post(crate::jobs::rest::submit)),
         ("/v1/jobs/what-if", post(crate::jobs::rest::what_if::try_job)),
         ("/v1/jobs/{id}", get(crate::jobs::rest::show)),
-        ("/v1/jobs/{id}/cancel", post(crate::jobs::rest::cancel)),
+        ("/v1/jobs/{id}/cancel", post(crate::jobs::rest::actions::cancel)),
         ("/v1/jobs/{id}/hold", post(crate::jobs::rest::actions::hold)),
         ("/v1/jobs/{id}/release", post(crate::jobs::rest::actions::release)),
         ("/v1/jobs/{id}/move", post(crate::jobs::rest::actions::shift)),

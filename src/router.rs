@@ -16,7 +16,7 @@ use crate::clusters::http::preview_chart;
 use crate::cost::http::csv as cost_file;
 use crate::instances::http::{log_streams as instance_logs, scripts as instance_scripts};
 use crate::instances::wizard::post as new_instance;
-use crate::jobs::http::{log_streams as job_logs, outputs as job_outputs, submit as uploads};
+use crate::jobs::http::{log_streams as job_logs, outputs as job_outputs, submit};
 use crate::server::session_store::StoredSessions;
 use crate::server::state::AppState;
 use crate::server::{
@@ -30,7 +30,7 @@ fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 20] {
         ("/w/{workspace}/cost.csv", get(cost_file::download)),
         ("/w/{workspace}/preview.svg", get(preview_chart::show)),
         // Reads its body piece by piece and has limits of its own.
-        ("/w/{workspace}/jobs/upload", post(uploads::take).layer(DefaultBodyLimit::disable())),
+        ("/w/{workspace}/jobs/upload", post(submit::take).layer(DefaultBodyLimit::disable())),
         ("/w/{workspace}/jobs/{id}/log", get(job_logs::download)),
         ("/w/{workspace}/jobs/{id}/log/events", get(job_logs::follow)),
         ("/w/{workspace}/jobs/{id}/outputs/{attempt}/{rank}/{*path}", get(job_outputs::download)),

@@ -1,12 +1,13 @@
 //! The question before something that cannot be taken back lightly.
 
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::text::MAX_WHY;
 use leptos::prelude::*;
 
 use crate::components::Field;
 use crate::components::button::{Look, SubmitButton};
 use crate::components::post_form::PostForm;
-use crate::components::why::Tone;
+use crate::components::why::{Tone, Why};
 use crate::form::FormState;
 
 /// What will happen to one of the things in question.
@@ -20,6 +21,62 @@ pub struct Consequence {
     pub tone: Tone,
     /// A few words at the right: "3 sessions end", "no change".
     pub note: String,
+}
+
+impl Consequence {
+    /// Nothing will happen to it, and why.
+    pub fn none(name: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { name: name.into(), outcome: why.into(), tone: Tone::Neutral, note: "no change".to_owned() }
+    }
+}
+
+/// The question that the table of verbs asks before a verb: its text, its safe button, how loud it is, whether it asks why.
+#[component]
+pub fn VerbCard(
+    verb: Verb,
+    /// The question: "Cancel 2 jobs?".
+    #[prop(into)]
+    title: String,
+    /// The words of the button that does it: "Cancel 2 jobs".
+    #[prop(into)]
+    go: String,
+    icon: &'static str,
+    rows: Vec<Consequence>,
+    /// The server function that carries it out.
+    function: &'static str,
+    hidden: Vec<(&'static str, String)>,
+    state: FormState,
+    /// Where the safe button leads.
+    back: String,
+    /// More fields.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> AnyView {
+    let (text, keep, asks_why, is_dangerous) =
+        verb.ask().map_or(("", "Go back", false, false), |ask| (ask.text, ask.keep, ask.wants_why, ask.is_dangerous));
+    let look = if is_dangerous { Look::Danger } else { Look::Primary };
+    view! {
+        <ConfirmCard
+            title=title text=text rows=rows function=function hidden=hidden state=state asks_why=asks_why keep=keep back=back
+            go=go icon=icon look=look
+        >
+            {children.map(|children| children())}
+        </ConfirmCard>
+    }
+    .into_any()
+}
+
+/// In place of a question where nothing is chosen, or nothing can be done: only the way back.
+#[component]
+pub fn NothingToDo(#[prop(into)] title: String, #[prop(into)] text: String, back: String) -> AnyView {
+    view! {
+        <section class="confirm" data-confirm-card="">
+            <Why tone=Tone::Neutral title=title text=text>
+                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
+            </Why>
+        </section>
+    }
+    .into_any()
 }
 
 /// A question with its consequences. It is a page at its own address; script shows the same card as a dialog over the page

@@ -55,7 +55,7 @@ pub use crate::components::card::Card;
 pub use crate::components::chart::{Layer, StepChart};
 pub use crate::components::choice::{Checkbox, Choice, ChoiceKind, ChoiceList};
 pub use crate::components::code::CodeBlock;
-pub use crate::components::confirm::{ConfirmCard, Consequence};
+pub use crate::components::confirm::{ConfirmCard, Consequence, NothingToDo, VerbCard};
 pub use crate::components::deflist::{Def, DefList};
 pub use crate::components::empty::{EmptyState, WayOut};
 pub use crate::components::field::{Field, SelectField, TextField};

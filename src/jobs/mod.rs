@@ -7,9 +7,5 @@ pub mod pages;
 #[cfg(feature = "ssr")]
 pub mod rest;
 
-#[cfg(feature = "ssr")]
-pub mod changes;
 pub mod functions;
-#[cfg(feature = "ssr")]
-pub mod turn_changes;
 pub mod typing;

@@ -26,6 +26,7 @@ pub mod headers;
 pub mod health;
 pub mod local_path;
 pub mod log_mark;
+pub mod log_stream;
 pub mod origin;
 pub mod page;
 pub mod passwords;
@@ -40,4 +41,5 @@ pub mod state;
 pub mod telemetry;
 #[cfg(debug_assertions)]
 pub mod test_clock;
+pub mod uploads;
 pub mod user_agent;

@@ -17,14 +17,13 @@ use axum_server::tls_rustls::RustlsConfig;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use secrecy::ExposeSecret as _;
 
-use crate::jobs::http::submit as uploads;
 use crate::router;
 use crate::server::apps::{AppPort, PortRange};
 use crate::server::config::Config;
 use crate::server::connections::Limited;
 use crate::server::passwords::Passwords;
 use crate::server::state::AppState;
-use crate::server::{agents, first_owner, ssh};
+use crate::server::{agents, first_owner, ssh, uploads};
 
 /// How long running requests may take to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);

@@ -4,6 +4,7 @@
 
 mod access;
 mod accounts;
+mod agreement_jobs;
 mod budgets;
 mod client;
 mod clusters;

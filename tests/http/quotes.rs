@@ -68,7 +68,7 @@ async fn the_price_of_a_cluster_follows_its_fields() {
     let (_server, mut owner) = furnished().await;
     let price = owner.ask(&format!("{CLUSTER}?size=small&min=2&max=5")).await;
     price.shows("€2.00 <small>an hour at most</small>").shows("5 nodes of size small at €0.40 each.");
-    price.shows("It keeps 2 nodes also when nothing runs: €0.80 an hour, €576.00 in 30 days.");
+    price.shows("It keeps 2 nodes also when nothing runs: €0.80 an hour, €584.00 a month.");
     let wrong = owner.ask(&format!("{CLUSTER}?size=none&min=5&max=4")).await;
     wrong.shows("There is no size “none”.").shows("The minimum of 5 is above the maximum of 4.").hides("€");
     // Without script the form comes back to its own page with what was typed.

@@ -175,13 +175,13 @@ async fn waiting_jobs_are_held_and_released() {
     owner.get(&ask).await.shows("Hold sleep (job-2)?").shows("does not start until it is released");
     let fields = [("ids[]", "job-2"), ("why", "wait for the data")];
     let page = owner.submit(&ask, "hold_jobs", &fields).await;
-    page.shows("1 job is held back").shows("Held back by Ines Okafor since").shows("wait for the data");
+    page.shows("1 job is held.").shows("Held back by Ines Okafor since").shows("wait for the data");
     page.shows("/fn/release_jobs");
     owner.get(JOBS).await.shows("class=\"tag\">Held</span>");
     owner.get(POOL).await.shows("held").shows("job-2");
     assert_eq!(api.get("/jobs/job-2").await.json["held"]["why"], "wait for the data");
     assert_eq!((place(&api, "job-2").await, place(&api, "job-3").await), (Value::Null, json!(1)));
-    owner.get(&ask).await.shows("It is held already.");
+    owner.get(&ask).await.shows("It's already held.");
     owner.submit(JOBS, "release_jobs", &[("ids[]", "job-2")]).await.shows("1 job is released");
     assert_eq!(place(&api, "job-2").await, 1);
     api.post("/jobs/job-3/hold", &json!({"why": "later"})).await.is(200);
@@ -196,7 +196,7 @@ async fn waiting_jobs_are_held_and_released() {
     let page = owner.get(&format!("{JOBS}/confirm/hold?id=job-1&id=job-2&id=job-3")).await;
     page.shows("Hold 2 jobs?").shows("It has left the queue.").shows("no change");
     let ids = [("ids[]", "job-2"), ("ids[]", "job-3")];
-    owner.submit(JOBS, "hold_jobs", &ids).await.shows("2 jobs are held back");
+    owner.submit(JOBS, "hold_jobs", &ids).await.shows("2 jobs are held.");
 }
 
 #[tokio::test]
@@ -455,10 +455,10 @@ async fn a_large_array_is_held_and_released_as_one() {
     // The last of them is not made yet, and waits all the same.
     assert_eq!(place(&api, "job-1001").await, 1_000);
     let ids = [("ids[]", "array-2"), ("why", "not today")];
-    owner.submit(JOBS, "hold_jobs", &ids).await.shows("1000 jobs are held back");
+    owner.submit(JOBS, "hold_jobs", &ids).await.shows("1000 jobs are held.");
     assert_eq!((place(&api, "job-2").await, place(&api, "job-1001").await), (Value::Null, Value::Null));
     assert_eq!(api.get("/jobs/job-1001").await.json["held"]["why"], "not today");
-    owner.get(&format!("{JOBS}/confirm/hold?id=array-2")).await.shows("None of its jobs waits unheld.");
+    owner.get(&format!("{JOBS}/confirm/hold?id=array-2")).await.shows("No queued job of this array is left to hold.");
     owner.submit(JOBS, "release_jobs", &[("ids[]", "array-2")]).await.shows("1000 jobs are released");
     assert_eq!(place(&api, "job-1001").await, 1_000);
     // So few of them were made for all that.

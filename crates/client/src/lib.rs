@@ -8,7 +8,7 @@ mod address;
 mod commands;
 mod http;
 mod session;
-mod shown;
+pub mod shown;
 mod words;
 
 use std::io::Write;

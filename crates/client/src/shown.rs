@@ -53,8 +53,11 @@ pub fn job(job: &Value) -> Vec<String> {
     add("name", text(job, "/name"));
     add("owner", text(job, "/owner/name"));
     add("waits", text(job, "/reason/sentence"));
+    add("progress", text(job, "/progress"));
     add("starts", text(job, "/eta/sentence"));
     add("ended", text(job, "/verdict/phrase"));
+    add("next", text(job, "/reason/next_step"));
+    add("next", text(job, "/verdict/next_step"));
     lines
 }
 
@@ -85,8 +88,8 @@ mod tests {
             ]
         );
         assert_eq!(jobs(&json!({"jobs": []})), ["There are no jobs that fit."]);
-        let one =
-            json!({"id": "job-1", "state": "failed", "target": {"name": "pool"}, "verdict": {"phrase": "exit code 3"}});
-        assert_eq!(job(&one), ["job-1 failed on pool", "  ended: exit code 3"]);
+        let one = json!({"id": "job-1", "state": "failed", "target": {"name": "pool"}, "verdict":
+            {"phrase": "exit code 3", "next_step": "Read its log."}});
+        assert_eq!(job(&one), ["job-1 failed on pool", "  ended: exit code 3", "  next: Read its log."]);
     }
 }

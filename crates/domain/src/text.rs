@@ -115,6 +115,12 @@ pub fn grouped(count: impl Into<u64>) -> String {
     text
 }
 
+/// A sentence as it goes on after another's beginning: with a small first letter.
+pub fn lowered(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// Bytes as small hexadecimal digits, two each.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];

@@ -26,8 +26,8 @@ use atelier_domain::reason::Reason;
 use atelier_domain::schedule::{Action, StopJobs};
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{
-    About, AllocationKey, Answer, Command, Effect, Exit, FoundNode, Input, Key, MoveTo, NewInstance, Order, Outcome,
-    PoolKey, Record, Report, ScheduleTarget, World,
+    About, AllocationKey, Answer, ClusterChange, Command, Effect, Exit, FoundNode, Input, Key, MoveTo, NewInstance,
+    Order, Outcome, PoolKey, Record, Report, ScheduleTarget, World,
 };
 use proptest::prelude::*;
 
@@ -427,6 +427,10 @@ fn bad_orders() -> Vec<(&'static str, Order)> {
     };
     let later = |minutes: i64| Timestamp(script::MORNING + minutes * 60_000);
     let many_tags = || Tags((0..21).map(|number| (format!("t{number}"), String::new())).collect());
+    let several = |scale: ScaleSettings, tags: Tags| {
+        let change = ClusterChange { scale: Some(scale), queue: Some(QueuePolicy::plain()), tags: Some(tags) };
+        Order::ChangeCluster { cluster: POOL, change: Box::new(change) }
+    };
     let scripts = |blob: &str, arguments: &str| Scripts {
         creation: None,
         startup: Some(Script { blob: blob.into(), arguments: arguments.into(), limit: Span::minutes(1) }),
@@ -562,6 +566,11 @@ fn bad_orders() -> Vec<(&'static str, Order)> {
             "more nodes kept ready than there may be",
             Order::ScaleCluster { cluster: POOL, scale: ScaleSettings { warm: 3, ..scale(0, 2, Span::ZERO) } },
         ),
+        (
+            "a change with good tags, a good policy and a bad maximum",
+            several(scale(0, 1, Span::ZERO), ok(Tags::parse("team=vision"))),
+        ),
+        ("a change with a good maximum and 21 tags", several(scale(0, 9, Span::ZERO), many_tags())),
         ("an eviction of a waiting job", Order::EvictJob(JobId(2))),
         ("an eviction of a node that is not there", Order::EvictNode(NodeId(99))),
         ("an eviction of an instance’s node", Order::EvictNode(NodeId(1))),

@@ -1,7 +1,7 @@
 //! The question before a cluster is deleted.
 
 use atelier_domain::access::{Action, Whose};
-use atelier_domain::compute::verb::ClusterVerb;
+use atelier_domain::compute::verb::{ClusterVerb, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
 use atelier_engine::run::CommandId;
@@ -9,7 +9,7 @@ use atelier_studio::clusters::detail::{ClusterDetail, cluster};
 use leptos::prelude::*;
 
 use crate::components::{
-    Choice, ChoiceKind, ChoiceList, ConfirmCard, Consequence, Crumb, LinkButton, NavItem, Page, Tone, Why,
+    Choice, ChoiceKind, ChoiceList, Consequence, Crumb, NavItem, NothingToDo, Page, Tone, VerbCard,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
@@ -29,15 +29,10 @@ fn ask(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let (name, slug) = (detail.row.name.clone(), visit.slug());
     let back = paths::cluster(slug, &name);
     let crumbs = vec![Crumb::new("Clusters", paths::compute(slug, "clusters")), Crumb::new(name.clone(), back.clone())];
-    let content = match detail.verbs.why_not(ClusterVerb::Delete) {
-        Some(reason) => view! {
-            <section class="confirm" data-confirm-card="">
-                <Why tone=Tone::Neutral title=format!("Nothing to do for {name}") text=reason>
-                    <LinkButton href=back>"Go back"</LinkButton>
-                </Why>
-            </section>
+    let content = match ClusterVerb::Delete.why_not(detail.row.state) {
+        Some(reason) => {
+            view! { <NothingToDo title=format!("Nothing to do for {name}") text=reason back=back/> }.into_any()
         }
-        .into_any(),
         None => card(visit, detail, back),
     };
     view! { <Page heading="Delete cluster" crumbs=crumbs>{content}</Page> }.into_any()
@@ -78,14 +73,14 @@ fn card(visit: &Visit, detail: &ClusterDetail, back: String) -> AnyView {
     ];
     let legend = format!("{} now", counted(running, "job runs", "jobs run"));
     let hidden = vec![("cluster", row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())];
-    let (keep, go) = (format!("Keep {}", row.name), format!("Delete {}", row.name));
+    let (verb, go) = (Verb::DeleteCluster, format!("{} {}", Verb::DeleteCluster.word(), row.name));
     view! {
-        <ConfirmCard
-            title=format!("Delete {}?", row.name) rows=rows function="delete_cluster" hidden=hidden state=state.clone()
-            keep=keep back=back go=go icon="trash"
+        <VerbCard
+            verb=verb title=format!("{go}?") go=go icon="trash" rows=rows function="delete_cluster" hidden=hidden
+            state=state.clone() back=back
         >
             <ChoiceList legend=legend name="jobs" kind=ChoiceKind::One choices=choices problem=state.problem("jobs")/>
-        </ConfirmCard>
+        </VerbCard>
     }
     .into_any()
 }

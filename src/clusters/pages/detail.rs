@@ -7,7 +7,7 @@ use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
 use atelier_studio::clock;
-use atelier_studio::clusters::detail::{ClusterDetail, cluster, right_for};
+use atelier_studio::clusters::detail::{ClusterDetail, cluster};
 use atelier_studio::clusters::quote::{Quoted, quote_scaling};
 use leptos::prelude::*;
 
@@ -92,8 +92,9 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
 
 /// Why a verb cannot be used: the right first, then the state.
 pub(super) fn blocked(visit: &Visit, detail: &ClusterDetail, verb: ClusterVerb) -> Option<String> {
-    let denied = right_for(&visit.viewer.rights, verb).err().map(|denied| visit.viewer.why_not(&denied));
-    denied.or_else(|| detail.verbs.why_not(verb))
+    let denied = visit.viewer.rights.check(verb.verb().right(), verb.whose()).err();
+    let denied = denied.map(|denied| visit.viewer.why_not(&denied));
+    denied.or_else(|| verb.why_not(detail.row.state).map(str::to_owned))
 }
 
 fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
@@ -101,16 +102,17 @@ fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let submit = format!("{}?cluster={name}", paths::new_job(slug));
     let submit = view! {
         <LinkButton href=submit icon="jobs" look=Look::Primary disabled_because=blocked(visit, detail, ClusterVerb::Submit)>
-            "Submit job"
+            {ClusterVerb::Submit.verb().label()}
         </LinkButton>
     };
     // The one of the two that makes sense; the verb table says why where neither does.
-    let is_paused = detail.verbs.why_not(ClusterVerb::Resume).is_none();
-    let (verb, function, icon, word) = if is_paused {
-        (ClusterVerb::Resume, "resume_cluster", "play", "Resume")
+    let is_paused = ClusterVerb::Resume.why_not(detail.row.state).is_none();
+    let (verb, function, icon) = if is_paused {
+        (ClusterVerb::Resume, "resume_cluster", "play")
     } else {
-        (ClusterVerb::Pause, "pause_cluster", "pause", "Pause")
+        (ClusterVerb::Pause, "pause_cluster", "pause")
     };
+    let word = verb.verb().label();
     let hidden = vec![("cluster", name.clone())];
     let because = blocked(visit, detail, verb);
     let switch = view! {

@@ -183,7 +183,7 @@ fn line(slug: &str, row: ClusterRow) -> impl IntoView + use<> {
     view! {
         <tr data-key=row.id.to_string()>
             <th scope="row"><a class="name" href=href>{row.name}</a>{crate::compute::page::tier_tag(row.tier)}</th>
-            <td><StateTag state=StateWord::of_cluster(row.state) reason=row.why/></td>
+            <td><StateTag state=StateWord::of_cluster(row.state) reason=row.reason.map(|reason| reason.sentence()).unwrap_or_default()/></td>
             <td class="c-size nowrap">{row.size}<span class="l2">{row.shape}</span></td>
             <td class="right nowrap">{nodes}<span class="l2">{range}</span></td>
             <td class="right nowrap">{running}<span class="l2">{waiting}</span></td>

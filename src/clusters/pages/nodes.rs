@@ -78,7 +78,7 @@ fn line(visit: &Visit, node: &NodeRow) -> AnyView {
     view! {
         <tr data-key=key id=anchor>
             <th scope="row"><span class="name">{id}</span><span class="l2 nowrap">"since "<Time at=node.created now=now zone=zone/></span></th>
-            <td><StateTag state=StateWord::of_node(node.state) reason=node.why.clone()/></td>
+            <td><StateTag state=StateWord::of_node(node.state) reason=node.why()/></td>
             <td>{jobs}</td>
             <td class="c-cpu nowrap">{used}</td>
             <td>{facts}</td>

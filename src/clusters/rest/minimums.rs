@@ -12,7 +12,7 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::server::rest::asked::{Asked, Json, Parameters, beside};
+use crate::server::rest::asked::{Asked, Json, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::rest::view::{When, created, json};
 
@@ -121,7 +121,7 @@ pub async fn change(asked: Asked, Path((name, id)): Path<(String, String)>, Json
     let cluster = cluster::find(&asked.caller, &name).await?;
     let which = parsed(&id)?;
     let command = asked.id_for("switch-minimum", &(&name, &id, &switch));
-    minimum::enable(&asked.caller, beside(&command, "enabled"), cluster, which, switch.enabled).await?;
+    minimum::enable(&asked.caller, command.beside("enabled"), cluster, which, switch.enabled).await?;
     Ok(json(StatusCode::OK, &view_of(&asked, &name, cluster, which).await?))
 }
 

@@ -7,14 +7,12 @@ pub mod view;
 use atelier_domain::access::Action;
 use atelier_domain::compute::ClusterId;
 use atelier_domain::compute::cluster::Cluster;
-use atelier_domain::compute::tags::Tags;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::text::parse_why;
 use atelier_domain::world::Answer;
 use atelier_studio::caller::Caller;
 use atelier_studio::clusters::commands as cluster;
-use atelier_studio::clusters::commands::{ClusterRequest, RunningJobs, ScaleRequest};
-use atelier_studio::fair_shares as share;
-use atelier_studio::fair_shares::PolicyRequest;
+use atelier_studio::clusters::commands::{ChangeRequest, ClusterRequest, RunningJobs};
 use atelier_studio::orders::ask;
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -22,10 +20,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::clusters::rest::view::{ClusterView, path};
 use crate::error::AppError;
-use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters, beside};
+use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters};
 use crate::server::rest::people::People;
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{created, json};
+use crate::server::rest::view::{created, done, json};
 
 #[derive(Debug, Serialize)]
 struct ClustersView {
@@ -53,8 +51,8 @@ pub async fn list(asked: Asked, parameters: Parameters) -> Answered {
 /// `POST /clusters`.
 pub async fn create(asked: Asked, Json(request): Json<ClusterRequest>) -> Answered {
     let id = asked.id_for("create", &request);
-    let done = cluster::create(&asked.caller, id.clone(), &request).await;
-    let made = asked.or_known(&id, done, |answer| match answer {
+    let made = cluster::create(&asked.caller, id.clone(), &request).await;
+    let made = asked.or_known(&id, made, |answer| match answer {
         Answer::Cluster(id) => Some(id),
         _ => None,
     });
@@ -69,49 +67,17 @@ pub async fn show(asked: Asked, Path(name): Path<String>, parameters: Parameters
     Ok(json(StatusCode::OK, &view_of(&asked.caller, id).await?))
 }
 
-/// What may be changed; what is left out stays as it is.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Change {
-    min: Option<u32>,
-    max: Option<u32>,
-    idle_seconds: Option<u64>,
-    warm: Option<u32>,
-    queue: Option<PolicyRequest>,
-    tags: Option<Tags>,
-    why: String,
-}
-
-/// `PATCH /clusters/{name}`.
-pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<Change>) -> Answered {
+/// `PATCH /clusters/{name}`: all of it, or nothing.
+pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<ChangeRequest>) -> Answered {
     let caller = &asked.caller;
     let cluster = cluster::find(caller, &name).await?;
-    caller.authorise(Action::ClusterScale).await?;
+    caller.authorise(Verb::ScaleCluster.right()).await?;
     let id = asked.id_for("change", &(&name, &change));
-    let why = parse_why(&change.why).map_err(AppError::from)?;
-    let scale = ScaleRequest { min: change.min, max: change.max, idle_seconds: change.idle_seconds, warm: change.warm };
-    let scales = scale != ScaleRequest::default();
-    if !scales && change.tags.is_none() && change.queue.is_none() {
+    if change == (ChangeRequest { why: change.why.clone(), ..ChangeRequest::default() }) {
         return Err(Refusal::field("body", "Say what to change: min, max, idle_seconds, warm, queue or tags."));
     }
-    // Judged before anything is done, so that all of it happens or nothing does.
-    let present = ask(caller, move |world| world.cluster(cluster).map(|cluster| cluster.queue)).await?;
-    let policy = change.queue.as_ref().map(|queue| queue.over(present.unwrap_or_default())).transpose();
-    let policy = policy.map_err(AppError::from)?;
-    if let Some(tags) = &change.tags {
-        tags.check().map_err(AppError::from)?;
-    }
-    let (id_of_tags, id_of_queue) = (beside(&id, "tags"), beside(&id, "queue"));
-    if scales {
-        cluster::scale(caller, id, cluster, scale, why.clone()).await?;
-    }
-    if let Some(policy) = policy {
-        share::set_policy(caller, id_of_queue, Some(cluster), policy, why).await?;
-    }
-    if let Some(tags) = change.tags {
-        cluster::tag(caller, id_of_tags, cluster, tags).await?;
-    }
-    Ok(json(StatusCode::OK, &view_of(caller, cluster).await?))
+    cluster::change(caller, id, cluster, change).await?;
+    shown(caller, Verb::ScaleCluster, cluster).await
 }
 
 /// Why, for the history.
@@ -123,20 +89,25 @@ pub struct Why {
 
 /// `POST /clusters/{name}/pause`.
 pub async fn pause(asked: Asked, Path(name): Path<String>, OptionalJson(why): OptionalJson<Why>) -> Answered {
-    let caller = &asked.caller;
-    let cluster = cluster::find(caller, &name).await?;
-    let why = parse_why(&why.why).map_err(AppError::from)?;
-    cluster::pause(caller, asked.id_for("pause", &cluster), cluster, why).await?;
-    Ok(json(StatusCode::OK, &view_of(caller, cluster).await?))
+    set_paused(&asked, &name, Verb::PauseCluster, &why).await
 }
 
 /// `POST /clusters/{name}/resume`.
 pub async fn resume(asked: Asked, Path(name): Path<String>, OptionalJson(why): OptionalJson<Why>) -> Answered {
+    set_paused(&asked, &name, Verb::ResumeCluster, &why).await
+}
+
+async fn set_paused(asked: &Asked, name: &str, verb: Verb, why: &Why) -> Answered {
     let caller = &asked.caller;
-    let cluster = cluster::find(caller, &name).await?;
+    let cluster = cluster::find(caller, name).await?;
     let why = parse_why(&why.why).map_err(AppError::from)?;
-    cluster::resume(caller, asked.id_for("resume", &cluster), cluster, why).await?;
-    Ok(json(StatusCode::OK, &view_of(caller, cluster).await?))
+    let id = asked.id_for(verb.key(), &cluster);
+    cluster::set_paused(caller, id, cluster, verb == Verb::PauseCluster, why).await?;
+    shown(caller, verb, cluster).await
+}
+
+async fn shown(caller: &Caller, verb: Verb, cluster: ClusterId) -> Answered {
+    Ok(json(done(verb), &view_of(caller, cluster).await?))
 }
 
 #[derive(Debug, Serialize)]
@@ -165,7 +136,7 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
         // It was deleted when this was asked before.
         None => "deleted",
     };
-    Ok(json(StatusCode::ACCEPTED, &GoneView { name: name.to_lowercase(), state }))
+    Ok(json(done(Verb::DeleteCluster), &GoneView { name: name.to_lowercase(), state }))
 }
 
 async fn view_of(caller: &Caller, id: ClusterId) -> Answered<ClusterView> {

@@ -6,7 +6,9 @@ use atelier_domain::compute::cluster::{Cluster, ClusterPhase};
 use atelier_domain::compute::node::{Holder, Node, NodeState};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::compute::verb::ClusterState;
-use atelier_domain::world::{PoolKey, World};
+use atelier_domain::time::Span;
+use atelier_domain::world::World;
+use atelier_studio::clusters::{list, nodes};
 use serde::Serialize;
 
 use crate::quota::rest::fair_shares::PolicyView;
@@ -32,17 +34,13 @@ pub struct ClusterView {
     warm: u32,
     /// The minimum that a schedule has set in place of its own.
     scheduled_min: Option<u32>,
-    /// How its queue is served.
     queue: PolicyView,
-    /// Who paused it, if somebody did.
     paused: Option<PausedView>,
-    /// How many nodes it goes for.
     target: u32,
     nodes: Counts,
-    /// Jobs that wait.
-    queued: usize,
+    queued: u64,
     /// Jobs that are not over.
-    jobs: usize,
+    jobs: u64,
     tags: Tags,
     created: When,
     links: ClusterLinks,
@@ -54,13 +52,13 @@ struct PausedView {
     since: Option<When>,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct Counts {
-    preparing: u32,
-    idle: u32,
-    running: u32,
-    leaving: u32,
-    unusable: u32,
+    preparing: u64,
+    idle: u64,
+    running: u64,
+    leaving: u64,
+    unusable: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,24 +72,15 @@ struct ClusterLinks {
 impl ClusterView {
     /// From what the engine knows.
     pub fn of(world: &World, cluster: &Cluster) -> Self {
-        let pool = world.pool(&PoolKey::Cluster(cluster.id));
-        let mut counts = Counts::default();
-        for node in pool.into_iter().flat_map(|pool| &pool.nodes).filter_map(|id| world.node(*id)) {
-            let count = match state(world, node) {
-                NodeState::Preparing => &mut counts.preparing,
-                NodeState::Idle => &mut counts.idle,
-                NodeState::Running => &mut counts.running,
-                NodeState::Leaving => &mut counts.leaving,
-                NodeState::Unusable | NodeState::Preempted => &mut counts.unusable,
-            };
-            *count += 1;
-        }
+        // Costs are not shown here, so how much is not charged yet does not matter.
+        let row = list::row(world, cluster, Span::ZERO);
+        let counts = row.counts;
         let path = path(cluster.name.as_str());
         Self {
             id: cluster.id.to_string(),
             name: cluster.name.to_string(),
-            state: world.cluster_state(cluster),
-            reason: world.explain_cluster(cluster.id).map(ReasonView::from),
+            state: row.state,
+            reason: row.reason.map(ReasonView::from),
             owner: People::default().view(&cluster.owner),
             size: cluster.size.to_string(),
             tier: cluster.tier.key(),
@@ -106,9 +95,15 @@ impl ClusterView {
             max: cluster.scale.max,
             idle_seconds: cluster.scale.idle.as_millis() / 1_000,
             target: cluster.plan.target,
-            nodes: counts,
-            queued: pool.map_or(0, |pool| pool.queue.len()),
-            jobs: pool.map_or(0, |pool| usize::try_from(pool.all_jobs()).unwrap_or(usize::MAX)),
+            nodes: Counts {
+                preparing: counts.preparing,
+                idle: counts.idle,
+                running: counts.running,
+                leaving: counts.leaving,
+                unusable: counts.unusable,
+            },
+            queued: counts.queued,
+            jobs: counts.queued + row.running,
             tags: cluster.tags.clone(),
             created: When(cluster.created),
             links: ClusterLinks {
@@ -165,13 +160,9 @@ struct HolderView {
 /// A node's agent.
 #[derive(Debug, Serialize)]
 pub struct AgentSummary {
-    /// Whether it is connected.
     pub is_connected: bool,
-    /// When it was last heard of.
     pub heard: When,
-    /// Its version.
     pub version: String,
-    /// The name of its machine.
     pub host: String,
 }
 
@@ -195,24 +186,20 @@ impl NodeView {
             },
             Holder::Job(id) => HolderView { kind: "job", name: id.to_string() },
         };
-        let on = world.on_node(node.id);
+        let (row, on) = (nodes::row(world, node), world.on_node(node.id));
         Self {
             id: node.id.to_string(),
-            state: state(world, node),
-            reason: world.explain_node(node.id).map(ReasonView::from),
+            state: row.state,
+            reason: row.reason.map(ReasonView::from),
             holder,
             size: node.size.to_string(),
             site: node.site.to_string(),
             resources: node.shape.into(),
             free: on.map_or(node.shape, |on| on.free).into(),
-            jobs: on.map(|on| on.jobs.iter().map(ToString::to_string).collect()).unwrap_or_default(),
+            jobs: row.jobs.iter().map(|job| job.id.to_string()).collect(),
             created: When(node.created),
             agent: None,
             links: NodeLinks { own: format!("/api/v1/nodes/{}", node.id) },
         }
     }
-}
-
-fn state(world: &World, node: &Node) -> NodeState {
-    node.state(world.on_node(node.id).is_some_and(|on| !on.jobs.is_empty()))
 }

@@ -54,7 +54,7 @@ fn line(visit: &Visit, node: &EngineNode) -> AnyView {
     view! {
         <tr data-key=key>
             <th scope="row"><span class="name">{id}</span><span class="l2">{site}" for "{holder}</span></th>
-            <td><StateTag state=StateWord::of_node(node.row.state) reason=node.row.why.clone()/></td>
+            <td><StateTag state=StateWord::of_node(node.row.state) reason=node.row.why()/></td>
             <td>{facts}</td>
         </tr>
     }

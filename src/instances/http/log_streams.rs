@@ -1,10 +1,8 @@
 //! What instances print, as a stream that follows it and as a file.
 //!
-//! The stream (`…/logs/{log}/events`) has the events of a job's log: `log` (more text, with the number of its first line), `skip` (so
-//! many bytes were left out), `end`. Their ids are offsets, so a browser that reconnects misses nothing. While the instance has a
-//! node its agent is asked for what comes; where that is not to be had, and once the node is gone, the file says all there is.
+//! While the instance has a node its agent is asked for what comes; where that is not to be had, and once the node is gone, the file
+//! says all there is.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,34 +12,24 @@ use atelier_protocol::Target;
 use atelier_studio::caller::{Actor, Caller};
 use atelier_studio::instances::commands::{Subject, find};
 use atelier_studio::instances::logs::{LogFile, may_read};
-use atelier_studio::jobs::log::{Printed as _, count_in};
+use atelier_studio::jobs::log::Printed as _;
 use axum::extract::{Path as Places, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{Event, Sse};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 
 use crate::error::AppError;
-use crate::server::events::{HEARTBEAT, MOST_PER_SESSION, Place, bye, farewell, send};
-use crate::server::log_mark::whole_characters;
+use crate::server::log_stream::{self, Known, Source, last_id, refused};
 use crate::server::state::AppState;
-use crate::server::{caller, downloads, events};
+use crate::server::{caller, downloads};
 
-/// The shortest time between two events.
-const PACE: Duration = Duration::from_millis(25);
-/// How much is sent at once.
-const PIECE: usize = 64 << 10;
-/// Who is further behind than this is brought to the end.
-const MOST_BEHIND: u64 = 512 << 10;
 /// How often a file is looked at that nobody tells about.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// How much is known already.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Known {
+pub struct Sent {
     #[serde(default)]
     after: String,
 }
@@ -78,159 +66,86 @@ pub async fn download(
 pub async fn follow(
     State(state): State<AppState>,
     Places((_, name, log)): Places<(String, String, String)>,
-    Query(known): Query<Known>,
+    Query(sent): Query<Sent>,
     headers: HeaderMap,
     request: Request,
 ) -> Response {
-    let actor = request.extensions().get::<Arc<Actor>>().cloned();
     let (parts, _) = request.into_parts();
     let found = async {
         let caller = caller::of(&state, &parts)?;
         let subject = subject_of(&caller, &name).await?;
         let file = LogFile::of(state.fleet().folders(), subject.id, &log).ok_or_else(|| AppError::not_found("log"))?;
-        Ok((subject, file))
+        Ok((subject.id, file, caller.shared_actor()?))
     };
-    let ((subject, file), actor) = match (found.await, actor) {
-        (Ok(found), Some(actor)) => (found, actor),
-        (Err(error), _) => return json(&error),
-        (Ok(_), None) => return json(&AppError::SignedOut),
+    let (instance, file, actor): (InstanceId, LogFile, Arc<Actor>) = match found.await {
+        Ok(found) => found,
+        Err(error) => return refused(&error),
     };
-    let Some(place) = Place::take(&state, &actor.session) else {
-        let message = format!("One session may hold {MOST_PER_SESSION} live pages at once. Close some of them.");
-        return json(&AppError::TooMany { message, retry_after_secs: 60 });
-    };
-    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).unwrap_or(&known.after);
-    let offset = last.parse().unwrap_or_default();
-    let (sender, receiver) = mpsc::channel(4);
-    let stream = Stream { place, actor, instance: subject.id, log, file, sender, offset, line: None };
-    tokio::spawn(stream.run());
-    ([("x-accel-buffering", "no")], Sse::new(ReceiverStream::new(receiver))).into_response()
+    let known = Known { log: file.clone(), offset: last_id(&headers, &sent.after).parse().unwrap_or_default() };
+    let unheard = Some(Target::Log { instance, name: agents_name(log), offset: known.offset });
+    let source = OfInstance { state: state.clone(), instance, file, unheard, news: None };
+    log_stream::follow(&state, actor, source, Some(known))
 }
 
-fn json(error: &AppError) -> Response {
-    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::BAD_REQUEST);
-    (status, axum::Json(error.clone())).into_response()
+/// What the agent calls a log.
+fn agents_name(log: String) -> String {
+    if setup_of(&log).is_some() { SETUP_LOG.to_owned() } else { log }
 }
 
-struct Stream {
-    place: Place,
-    actor: Arc<Actor>,
+struct OfInstance {
+    state: AppState,
     instance: InstanceId,
-    log: String,
     file: LogFile,
-    sender: mpsc::Sender<Result<Event, Infallible>>,
-    offset: u64,
-    line: Option<u64>,
+    /// What the agent is to be asked for.
+    unheard: Option<Target>,
+    /// What the agent says. It is ahead of the file only by moments; the file is what is read, so that nothing is sent twice.
+    news: Option<atelier_pipe::Wire>,
 }
 
-impl Stream {
-    async fn run(mut self) {
-        let state = self.place.state.clone();
-        let mut cuts = state.live().cuts();
-        let hello = Event::default().event("hello").data("on").retry(Duration::from_secs(1));
-        if !send(&self.sender, hello).await || !self.catch_up().await {
-            return;
-        }
-        let mut heartbeat = tokio::time::interval(HEARTBEAT);
-        heartbeat.tick().await;
-        // What the agent says is ahead of the file only by moments; the file is what is read, so that nothing is sent twice.
-        let mut news = self.news(&state).await;
-        loop {
-            let node = self.node(&state).await;
-            if !self.catch_up().await {
-                return;
-            }
-            if node.is_none() {
-                let _ = send(&self.sender, Event::default().event("end").data("over")).await;
-                return;
-            }
-            tokio::time::sleep(PACE).await;
-            tokio::select! {
-                () = news.wait() => {}
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
-                cut = cuts.recv() => if let Some(word) = bye(&self.actor, cut.ok()) {
-                    return farewell(&self.sender, word).await;
-                },
-                _ = heartbeat.tick() => {
-                    if !events::is_alive(&state, &self.actor).await {
-                        return farewell(&self.sender, "signed-out").await;
-                    }
-                    if !send(&self.sender, Event::default().event("beat").data("alive")).await {
-                        return;
-                    }
-                }
-                () = self.sender.closed() => return,
-            }
-        }
-    }
-
-    async fn node(&self, state: &AppState) -> Option<NodeId> {
-        let id = self.instance;
-        state.engine().ask(move |world| world.instance(id).and_then(|instance| instance.node)).await.ok().flatten()
-    }
-
-    /// Asks the agent for what comes; where it cannot say, the file is looked at from time to time.
-    async fn news(&self, state: &AppState) -> News {
-        let Some(node) = self.node(state).await else { return News(None) };
-        // Of set-ups the agent knows only the present one.
-        let name = if setup_of(&self.log).is_some() { SETUP_LOG.to_owned() } else { self.log.clone() };
-        let target = Target::Log { instance: self.instance, name, offset: self.offset };
-        News(state.fleet().open(node, target).await.ok())
-    }
-
-    /// Sends what is new. False if nobody listens any more.
-    async fn catch_up(&mut self) -> bool {
-        loop {
-            let (file, from, known) = (self.file.clone(), self.offset, self.line);
-            let read = tokio::task::spawn_blocking(move || {
-                let length = file.length();
-                let skipped = if length.saturating_sub(from) > MOST_BEHIND { length - PIECE as u64 - from } else { 0 };
-                let from = from + skipped;
-                let bytes = file.read(from, PIECE)?;
-                let line = match known.filter(|_| skipped == 0) {
-                    Some(line) => Some(line),
-                    None => count_in(&file, from)?.map(|lines| lines + 1),
-                };
-                std::io::Result::Ok((skipped, bytes, line))
-            });
-            let Ok(Ok((skipped, mut bytes, number))) = read.await else { return true };
-            if skipped > 0 {
-                self.offset += skipped;
-                let skip = Event::default().event("skip").id(self.offset.to_string()).data(skipped.to_string());
-                if !send(&self.sender, skip).await {
-                    return false;
-                }
-            }
-            bytes.truncate(whole_characters(&bytes));
-            if bytes.is_empty() {
-                return true;
-            }
-            let at = self.offset;
-            self.offset += bytes.len() as u64;
-            self.line = number.map(|number| number + bytes.iter().filter(|byte| **byte == b'\n').count() as u64);
-            let text = serde_json::Value::from(String::from_utf8_lossy(&bytes).as_ref());
-            let number = number.map_or_else(|| "null".to_owned(), |number| number.to_string());
-            let data = format!("{{\"at\":{at},\"line\":{number},\"text\":{text}}}");
-            if !send(&self.sender, Event::default().event("log").id(self.offset.to_string()).data(data)).await {
-                return false;
-            }
-        }
-    }
+async fn node_of(state: &AppState, instance: InstanceId) -> Option<NodeId> {
+    let found = state.engine().ask(move |world| world.instance(instance).and_then(|instance| instance.node));
+    found.await.ok().flatten()
 }
 
-/// What the agent says, as a sign that there is more in the file.
-struct News(Option<atelier_pipe::Wire>);
+impl Source for OfInstance {
+    type Log = LogFile;
 
-impl News {
-    /// Waits for more; for ever if nobody tells.
-    async fn wait(&mut self) {
+    fn id(_: &LogFile, offset: u64) -> String {
+        offset.to_string()
+    }
+
+    fn part(_: &LogFile) -> String {
+        String::new()
+    }
+
+    async fn grows(&mut self, _: Option<&LogFile>) -> bool {
+        node_of(&self.state, self.instance).await.is_some()
+    }
+
+    async fn look(&mut self) -> (Option<LogFile>, bool) {
+        (Some(self.file.clone()), true)
+    }
+
+    async fn more(&mut self) {
+        // Where it cannot say, the file is looked at from time to time.
+        if let Some(target) = &self.unheard {
+            if let Some(node) = node_of(&self.state, self.instance).await {
+                self.news = self.state.fleet().open(node, target.clone()).await.ok();
+            }
+            self.unheard = None;
+        }
         let mut piece = [0; 4096];
-        match &mut self.0 {
-            Some(wire) => match wire.read(&mut piece).await {
-                Ok(0) | Err(_) => self.0 = None,
-                Ok(_) => {}
+        let told = async {
+            match &mut self.news {
+                Some(wire) => wire.read(&mut piece).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            read = told => if matches!(read, Ok(0) | Err(_)) {
+                self.news = None;
             },
-            None => std::future::pending().await,
+            () = tokio::time::sleep(LOOK_AGAIN) => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::NodeId;
-use atelier_domain::compute::job::{JobState, Verdict};
+use atelier_domain::compute::job::JobState;
 use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -15,8 +15,7 @@ use crate::components::{
     SubmitButton, Tone, Why,
 };
 use crate::frame::{Place, Visit, load, param, studio};
-use crate::jobs::pages::{attempts, chart, eta, log, outputs, side, timeline, turn};
-use crate::jobs::turn_changes::TurnVerb;
+use crate::jobs::pages::{attempts, chart, confirm, eta, log, outputs, side, timeline, turn};
 use crate::server::caller::here;
 
 /// One job: state and why, its log, its life, its files, what it used and cost.
@@ -56,7 +55,7 @@ fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
         .filter_map(|form| visit.form(form).refusal())
         .map(|text| view! { <Banner tone=Tone::Failed text=text/> })
         .collect_view();
-    let tier = crate::compute::page::tier_tag(detail.tier);
+    let tier = crate::compute::page::tier_tag(detail.standing.tier);
     let held = row.job.held.is_some().then(|| view! { <span class="tag" data-state="warning">"Held"</span> });
     let beside = view! {
         <span class="row-tight" data-live="state"><StateTag state=StateWord::of_job(row.state) pill=true/>{held}{tier}</span>
@@ -103,7 +102,7 @@ fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
 /// The line under the name: where, whose, how long, how much.
 fn meta(visit: &Visit, detail: &JobDetail) -> AnyView {
     let row = &detail.row;
-    let place = crate::jobs::pages::row::compute(visit.slug(), &detail.compute);
+    let place = crate::jobs::pages::row::compute(visit.slug(), &detail.standing.compute);
     let ran = row.job.when.started.map(|started| {
         let to = row.job.when.ending.or(row.ended).unwrap_or(visit.viewer.now);
         let word = if row.ended.is_some() { "ran" } else { "runs for" };
@@ -125,81 +124,51 @@ fn meta(visit: &Visit, detail: &JobDetail) -> AnyView {
 
 /// Why it is in its state, and what can be done about it.
 fn why(visit: &Visit, detail: &JobDetail) -> AnyView {
-    let row = &detail.row;
-    let (tone, title, text) = match (&row.verdict, &detail.waits_for) {
-        (Some(Verdict::Succeeded), _) => return ().into_any(),
-        (Some(verdict), _) => {
-            let tone = if row.state == JobState::Cancelled { Tone::Neutral } else { Tone::Failed };
-            (tone, format!("The job {}.", verdict.phrase()), next_step(verdict).to_owned())
-        }
-        (None, Some((sentence, step))) => {
-            return eta::waiting(&visit.viewer, detail, sentence, step.as_deref().unwrap_or_default());
-        }
-        (None, None) => return ().into_any(),
+    let Some(why) = &detail.why else { return ().into_any() };
+    let tone = match detail.row.state {
+        state if !state.is_over() => return eta::waiting(&visit.viewer, detail, why),
+        JobState::Cancelled => Tone::Neutral,
+        _ => Tone::Failed,
     };
-    view! { <Why tone=tone title=title text=text/> }.into_any()
+    view! { <Why tone=tone title=why.sentence.clone() text=why.next_step.clone().unwrap_or_default()/> }.into_any()
 }
 
-/// What usually helps.
-const fn next_step(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Succeeded | Verdict::Cancelled { .. } => "",
-        Verdict::Exited { .. } => "The end of its log usually says why.",
-        Verdict::OutOfMemory => "Copy the job and ask for more memory.",
-        Verdict::TimedOut { .. } => "Copy the job and give it more time.",
-        Verdict::NodeLost { .. } | Verdict::Preempted { .. } => "Run it again, or allow retries.",
-        Verdict::StartFailed { .. } => "Look whether the program exists on the node.",
-        Verdict::ComputeGone { .. } => "Copy the job and choose another compute.",
-        Verdict::EnvironmentFailed { .. } => {
-            "Make a new version of the environment without that line, and copy the job."
-        }
-        Verdict::DependencyFailed { .. } => "Mend the job that it waited for, and run both again.",
-    }
-}
-
-/// Run again, copy, cancel.
+/// Hold or release, evict, run again, copy, cancel: what the state allows.
 fn actions(visit: &Visit, detail: &JobDetail) -> AnyView {
     let (viewer, slug) = (&visit.viewer, visit.slug());
     let row = &detail.row;
     let id = row.job.id.to_string();
     let submit = viewer.rights.check(Action::JobSubmit, Whose::Own).err().map(|denied| viewer.why_not(&denied));
-    let whose = if row.job.owner == viewer.id { Whose::Own } else { Whose::Others };
-    let cancel = viewer.rights.check(Action::JobCancel, whose).err().map(|denied| viewer.why_not(&denied));
     let copying = submit.clone();
     let again = if row.job.array.is_some() { "Run array again" } else { "Run again" };
     let hidden = vec![("command_id", random_token()), ("job", id.clone())];
     let copy = format!("{}?clone={id}", paths::new_job(slug));
-    let ask = format!("{}?id={id}", paths::cancel_jobs(slug));
-    let ends = JobVerb::Cancel.in_state(row.state).is_offered().then(|| {
+    let refusal = |verb: JobVerb| turn::refusal(viewer, &row.job.owner, verb.verb().right());
+    let is_offered = |verb: JobVerb| verb.why_not(row.state, row.job.held.is_some()).is_none();
+    let asks = |verb: JobVerb, look: Loudness, label: &'static str| {
+        is_offered(verb).then(|| {
+            let (href, icon) = (format!("{}?id={id}", confirm::asks_at(slug, verb)), confirm::icon(verb));
+            view! { <LinkButton href=href look=look icon=icon disabled_because=refusal(verb) dialog=true>{label}</LinkButton> }
+        })
+    };
+    let hold = asks(JobVerb::Hold, Loudness::Plain, JobVerb::Hold.verb().label());
+    let release = is_offered(JobVerb::Release).then(|| {
+        let hidden = vec![("command_id", random_token()), ("ids[]", id.clone())];
+        let (icon, label) = (confirm::icon(JobVerb::Release), JobVerb::Release.verb().label());
+        let because = refusal(JobVerb::Release);
         view! {
-            <LinkButton href=ask look=Loudness::DangerQuiet icon="x" disabled_because=cancel.clone() dialog=true>"Cancel job"</LinkButton>
+            <PostForm function="release_jobs" hidden=hidden class="inline-form">
+                <SubmitButton look=Loudness::Plain icon=icon disabled_because=because>{label}</SubmitButton>
+            </PostForm>
         }
     });
-    let queueing = turn::refusal(viewer, &row.job.owner, Action::JobQueue);
-    let asks = |verb: TurnVerb| format!("{}?id={id}", paths::confirm_jobs(slug, verb.key()));
-    let hold = (row.state == JobState::Queued).then(|| {
-        if row.job.held.is_some() {
-            let hidden = vec![("command_id", random_token()), ("ids[]", id.clone())];
-            view! {
-                <PostForm function="release_jobs" hidden=hidden class="inline-form">
-                    <SubmitButton look=Loudness::Plain icon="play" disabled_because=queueing.clone()>"Release"</SubmitButton>
-                </PostForm>
-            }
-            .into_any()
-        } else {
-            view! {
-                <LinkButton href=asks(TurnVerb::Hold) icon="hold" disabled_because=queueing.clone() dialog=true>"Hold"</LinkButton>
-            }
-            .into_any()
-        }
-    });
-    let evict = matches!(row.state, JobState::Starting | JobState::Running).then(|| {
-        view! {
-            <LinkButton href=asks(TurnVerb::Evict) icon="scaledown" disabled_because=cancel.clone() dialog=true>"Evict now"</LinkButton>
-        }
-    });
+    let (evict, ends) = (
+        asks(JobVerb::Evict, Loudness::Plain, "Evict now"),
+        asks(JobVerb::Cancel, Loudness::DangerQuiet, "Cancel job"),
+    );
     view! {
         {hold}
+        {release}
         {evict}
         <PostForm function="run_job_again" hidden=hidden class="inline-form">
             <SubmitButton look=Loudness::Plain icon="restart" pending="Submitting…" disabled_because=submit>{again}</SubmitButton>

@@ -1,24 +1,27 @@
 //! When a waiting job starts, in words.
 
 use atelier_domain::Timestamp;
+use atelier_domain::text::lowered;
 use atelier_simulate::forecast::{Eta, Unknown};
 use atelier_studio::clock;
 use atelier_studio::forecast::what_if::before;
 use atelier_studio::jobs::detail::JobDetail;
+use atelier_studio::jobs::view;
 use leptos::prelude::*;
 
 use crate::components::{Time, Tone, Why};
 use crate::viewer::Viewer;
 
 /// The panel of a job that waits: why, at which place, until when.
-pub fn waiting(viewer: &Viewer, detail: &JobDetail, sentence: &str, step: &str) -> AnyView {
-    let position = detail.position.map(|(place, of)| {
+pub fn waiting(viewer: &Viewer, detail: &JobDetail, why: &view::Why) -> AnyView {
+    let sentence = &why.sentence;
+    let position = detail.standing.position.map(|(place, of)| {
         // The reason says it itself where the place is the reason.
         (!sentence.contains(&format!("{place} of {of}"))).then(|| format!("It is number {place} of {of} in its queue."))
     });
-    let parts = [position.flatten().unwrap_or_default(), step.to_owned()];
+    let parts = [position.flatten().unwrap_or_default(), why.next_step.clone().unwrap_or_default()];
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    let title = sentence.to_owned();
+    let title = sentence.clone();
     // What stands in the way is the title already.
     let eta = detail.eta.as_ref().filter(|eta| !is_stuck(eta));
     match eta.map(|eta| sentence_of(viewer, eta)) {
@@ -32,7 +35,7 @@ pub fn waiting(viewer: &Viewer, detail: &JobDetail, sentence: &str, step: &str) 
 /// A whole sentence: `Starts about 14:32, in 12 min: 3 jobs before it end by then.`
 fn sentence_of(viewer: &Viewer, eta: &Eta) -> String {
     match eta {
-        Eta::Unknown(why) => format!("When it starts: {}", lower(&why.sentence())),
+        Eta::Unknown(why) => format!("When it starts: {}", lowered(&why.sentence())),
         Eta::Start { at, end, until } => {
             let because = before(until);
             let because = if because.is_empty() { String::new() } else { format!(", because {because}") };
@@ -94,9 +97,4 @@ pub fn moment(viewer: &Viewer, at: Timestamp) -> String {
     } else {
         clock::date_and_time(at, zone)
     }
-}
-
-fn lower(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use atelier_domain::compute::job::{MAX_ARRAY, MAX_RETRIES, Priority};
 use atelier_domain::compute::size::Tier;
+use atelier_domain::files::bytes;
 use atelier_studio::jobs::form::JobForm;
 use leptos::prelude::*;
 use leptos::tachys::html::InertElement;
@@ -9,7 +10,6 @@ use leptos::tachys::html::InertElement;
 use crate::components::{Card, Checkbox, Field, Icon, SelectField, SizeTable, TextField};
 use crate::compute::page::tier_choice;
 use crate::form::FormState;
-use crate::jobs::pages::words::bytes;
 
 /// What to run.
 pub fn what(state: &FormState, form: &JobForm) -> AnyView {

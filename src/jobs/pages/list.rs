@@ -3,6 +3,7 @@
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::JobId;
 use atelier_domain::compute::job::JobState;
+use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -15,8 +16,8 @@ use crate::components::{
     PickAll, Query, QuickFilter, Tab, TableWrap, Tabs, Tone,
 };
 use crate::frame::{Place, Visit, load, studio};
+use crate::jobs::pages::confirm::{asks_at, icon};
 use crate::jobs::pages::row::row;
-use crate::jobs::turn_changes::TurnVerb;
 use crate::server::caller::here;
 
 /// All jobs of the workspace, as the address filters them.
@@ -149,18 +150,14 @@ fn table(visit: &Visit, query: &Query, page: &atelier_studio::jobs::list::JobsPa
     let rights = &visit.viewer.rights;
     let refusal = rights.check(Action::JobCancel, Whose::Own).err().filter(|_| !rights.may_at_all(Action::JobQueue));
     let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
-    let turn = |verb: TurnVerb, icon| BulkAction {
-        verb: verb.word(),
-        icon,
-        asks_at: paths::confirm_jobs(slug, verb.key()),
-        is_dangerous: false,
-    };
-    let actions = vec![
-        turn(TurnVerb::Hold, "hold"),
-        turn(TurnVerb::Release, "play"),
-        turn(TurnVerb::Evict, "scaledown"),
-        BulkAction { verb: "Cancel", icon: "x", asks_at: paths::cancel_jobs(slug), is_dangerous: true },
-    ];
+    let verbs = [JobVerb::Hold, JobVerb::Release, JobVerb::Evict, JobVerb::Cancel];
+    let actions = verbs.map(|verb| BulkAction {
+        verb: verb.verb().word(),
+        icon: icon(verb),
+        asks_at: asks_at(slug, verb),
+        is_dangerous: verb.verb().ask().is_some_and(|ask| ask.is_dangerous),
+    });
+    let actions = Vec::from(actions);
     view! {
         <BulkForm action=paths::cancel_jobs(slug)>
             <TableWrap>

@@ -1,5 +1,6 @@
 //! What a job printed: a window of it, made on the server. Script follows the end of it.
 
+use atelier_domain::files::bytes;
 use atelier_domain::paths;
 use atelier_engine::fleet::LogName;
 use atelier_studio::jobs::detail::JobDetail;
@@ -10,7 +11,6 @@ use leptos::tachys::html::InertElement;
 
 use crate::components::{Icon, Query};
 use crate::frame::Visit;
-use crate::jobs::pages::words::bytes;
 
 /// The log, with the ways through it.
 pub fn panel(visit: &Visit, query: &Query, detail: &JobDetail) -> AnyView {

@@ -1,7 +1,6 @@
 //! The pages.
 
 pub mod attempts;
-pub mod cancel;
 pub mod chart;
 pub mod confirm;
 pub mod detail;

@@ -12,7 +12,7 @@ use crate::clusters::pages::price;
 use crate::components::{Banner, Card, Crumb, LinkButton, Look, NavItem, Page, SubmitButton, Tone, Why};
 use crate::form::{Flash, FormState};
 use crate::frame::{Place, Visit, load, studio};
-use crate::jobs::http::submit as uploads;
+use crate::jobs::http::submit::FORM;
 use crate::jobs::pages::{fields, what_if};
 use crate::jobs::typing::QuoteJob;
 use crate::server::caller::here;
@@ -23,8 +23,8 @@ use crate::server::page;
 pub fn NewJobPage() -> impl IntoView {
     let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobSubmit, Whose::Own)), topics: &[] };
     studio(place, |visit| {
-        let state = visit.form(uploads::FORM);
-        let typed = visit.flash.as_ref().filter(|flash| flash.form == uploads::FORM).map(|flash| flash.values.clone());
+        let state = visit.form(FORM);
+        let typed = visit.flash.as_ref().filter(|flash| flash.form == FORM).map(|flash| flash.values.clone());
         let typed = typed.filter(|values| !values.is_empty());
         let said = |name: &str| page::query(name).unwrap_or_default();
         let begin = Beginning {
@@ -53,9 +53,9 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
     });
     let advice = form.advice.as_ref().map(|advice| advise(slug, advice));
     // What was typed is known here, whether it was typed just now or copied from another job.
-    let flash = Flash { form: uploads::FORM.into(), values: form.values.clone(), ..Flash::default() };
+    let flash = Flash { form: FORM.into(), values: form.values.clone(), ..Flash::default() };
     let flash = Flash { problems: state.problems(), ..flash };
-    let state = FormState::of(Some(&flash), uploads::FORM);
+    let state = FormState::of(Some(&flash), FORM);
     let (what, place, more) = (fields::what(&state, &form), fields::place(&state, &form), fields::more(&state));
     let price = price::card("Price", &form.quote);
     let choices = form.choices.as_ref().map(|choices| what_if::card(&visit.viewer, choices));

@@ -1,5 +1,6 @@
 //! The files that a job left behind.
 
+use atelier_domain::files::bytes;
 use atelier_domain::paths;
 use atelier_studio::jobs::detail::JobDetail;
 use atelier_studio::jobs::retention;
@@ -7,7 +8,6 @@ use leptos::prelude::*;
 
 use crate::components::{Card, Icon, TableWrap, Time, Tone, Why};
 use crate::frame::Visit;
-use crate::jobs::pages::words::bytes;
 
 /// A table for each part that left something behind.
 pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {

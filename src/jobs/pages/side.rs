@@ -2,6 +2,7 @@
 
 use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_domain::compute::size::Tier;
+use atelier_domain::files::bytes;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
 use atelier_protocol::Run;
@@ -10,7 +11,6 @@ use leptos::prelude::*;
 
 use crate::components::{Card, CodeBlock, Def, DefList, Icon, Time};
 use crate::frame::Visit;
-use crate::jobs::pages::words::bytes;
 
 /// The longest script that is shown.
 const MOST_OF_A_SCRIPT: usize = 4_000;
@@ -95,7 +95,7 @@ fn needs(visit: &Visit, detail: &JobDetail) -> AnyView {
         .collect();
     let tags = (!tags.is_empty()).then(|| view! { <Def term="Tags"><span class="row-tight tags">{tags}</span></Def> });
     let (priority, submitted) = (spec.priority.key(), job.submitted);
-    let tier = match detail.tier {
+    let tier = match detail.standing.tier {
         Tier::Dedicated => "dedicated",
         Tier::Preemptible => "preemptible: nodes may be taken back",
     };

@@ -2,6 +2,7 @@
 
 use atelier_domain::access::{Action, Grant, Whose};
 use atelier_domain::compute::job::{AfterWhat, EndedAs, JobState};
+use atelier_domain::compute::verb::{JobVerb, Verb};
 use atelier_domain::paths;
 use atelier_studio::jobs::detail::{Awaited, JobDetail};
 use atelier_studio::secret::random_token;
@@ -9,7 +10,7 @@ use leptos::prelude::*;
 
 use crate::components::{Button, Card, Icon, Look, PostForm, SelectField, SubmitButton};
 use crate::frame::Visit;
-use crate::jobs::turn_changes::TurnVerb;
+use crate::jobs::pages::confirm::{asks_at, icon};
 use crate::viewer::Viewer;
 
 /// Where a job can be moved to: the value and the word.
@@ -27,7 +28,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
     if row.state != JobState::Queued {
         return ().into_any();
     }
-    let place = match (&row.job.held, detail.position) {
+    let place = match (&row.job.held, detail.standing.position) {
         (Some(held), _) => {
             let why = if held.why.is_empty() { String::new() } else { format!(": {}", held.why) };
             let since = atelier_studio::clock::date_and_time(held.since, &viewer.time_zone);
@@ -36,7 +37,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
         (None, Some((place, of))) => format!("Place {place} of {of}"),
         (None, None) => "None yet: something else comes before its turn.".to_owned(),
     };
-    let because = refusal(viewer, &row.job.owner, Action::JobQueue);
+    let because = refusal(viewer, &row.job.owner, Verb::MoveJob.right());
     let state = visit.form("move_job");
     let overtakes = viewer.rights.grant(Action::JobQueue) == Grant::Any;
     let hidden = vec![("command_id", random_token()), ("job", row.job.id.to_string())];
@@ -61,7 +62,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
         view! { <p class="err" role="alert"><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
     });
     // Who has no place has none to change.
-    let form = detail.position.map(|_| {
+    let form = detail.standing.position.map(|_| {
         view! {
             <PostForm function="move_job" state=state.clone() hidden=hidden class="stack-s">
                 {among}
@@ -123,14 +124,13 @@ pub fn dependencies(visit: &Visit, detail: &JobDetail) -> AnyView {
 pub fn menu(visit: &Visit, id: &str, name: &str, owner: &atelier_domain::UserId, is_held: bool) -> AnyView {
     let menu = format!("m-turn-{id}");
     let label = format!("What to do with {name}");
-    let because = refusal(&visit.viewer, owner, Action::JobQueue);
+    let because = refusal(&visit.viewer, owner, Verb::MoveJob.right());
     let slug = visit.slug();
     let inside = match because {
         Some(reason) => view! { <p class="reason">{reason}</p> }.into_any(),
         None => {
-            let verb = if is_held { TurnVerb::Release } else { TurnVerb::Hold };
-            let (href, icon) =
-                (format!("{}?id={id}", paths::confirm_jobs(slug, verb.key())), if is_held { "play" } else { "hold" });
+            let verb = if is_held { JobVerb::Release } else { JobVerb::Hold };
+            let (href, icon) = (format!("{}?id={id}", asks_at(slug, verb)), icon(verb));
             let overtakes = visit.viewer.rights.grant(Action::JobQueue) == Grant::Any;
             let among = if overtakes { "all" } else { "own" };
             let hidden = vec![("command_id", random_token()), ("job", id.to_owned()), ("among", among.to_owned())];
@@ -144,7 +144,7 @@ pub fn menu(visit: &Visit, id: &str, name: &str, owner: &atelier_domain::UserId,
             let steps = (!is_held).then(|| {
                 view! { <hr/><h3>{heading}</h3><PostForm function="move_job" hidden=hidden>{steps}</PostForm> }
             });
-            view! { <a href=href data-confirm=""><Icon name=icon/>{verb.word()}</a>{steps} }.into_any()
+            view! { <a href=href data-confirm=""><Icon name=icon/>{verb.verb().word()}</a>{steps} }.into_any()
         }
     };
     view! {

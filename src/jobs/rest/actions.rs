@@ -1,19 +1,22 @@
-//! What is done to jobs beside cancelling them: held, released, moved, and evicted; and nodes taken back.
+//! What is done to jobs that exist: canceled, held, released, moved, and evicted; and nodes taken back.
 
 use atelier_domain::access::Action;
+use atelier_domain::compute::job::JobState;
+use atelier_domain::compute::verb::{JobVerb, Verb};
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::text::parse_why;
-use atelier_studio::jobs::turn;
-use atelier_studio::jobs::turn::{Among, Step};
+use atelier_engine::store::JobRow;
+use atelier_studio::jobs::actions;
+use atelier_studio::jobs::turn::{self, Among, Step};
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
-use crate::jobs::rest::{Nothing, described, found, job_id};
+use crate::jobs::rest::{described, found, job_id};
 use crate::server::rest::asked::{Asked, Json, OptionalJson};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::json;
+use crate::server::rest::view::{done, json};
 
 /// Why, for the history.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -22,11 +25,15 @@ pub struct Why {
     why: String,
 }
 
+/// Nothing needs to be said.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
 /// The job that is asked for, if it is here.
-async fn known(asked: &Asked, id: &str) -> Answered<JobId> {
+async fn known(asked: &Asked, id: &str) -> Answered<JobRow> {
     asked.caller.authorise(Action::JobRead).await?;
-    let id = job_id(id)?;
-    found(&asked.caller, id).await.map(|row| row.job.id)
+    found(&asked.caller, job_id(id)?).await
 }
 
 async fn shown(asked: &Asked, id: JobId) -> Answered {
@@ -34,27 +41,49 @@ async fn shown(asked: &Asked, id: JobId) -> Answered {
     Ok(json(StatusCode::OK, &described(&asked.caller, row).await?))
 }
 
+/// Carries a verb out that needs no more than a reason.
+async fn act(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
+    let row = known(asked, id).await?;
+    let job = row.job.id;
+    if verb == JobVerb::Cancel && row.state == JobState::Cancelled {
+        return shown(asked, job).await;
+    }
+    let reason = parse_why(&why.why).map_err(AppError::from)?;
+    let command = match verb {
+        JobVerb::Cancel | JobVerb::Release => asked.id_for(verb.key(), &job),
+        _ => asked.id_for(verb.key(), &(job, why)),
+    };
+    match actions::act(&asked.caller, command, verb, job, reason).await {
+        // Cancelled by somebody else just now is what was asked for.
+        Err(error) if verb == JobVerb::Cancel && actions::is_over(&error, job) => {
+            let row = found(&asked.caller, job).await?;
+            if row.state != JobState::Cancelled {
+                return Err(error.into());
+            }
+        }
+        done => drop(done?),
+    }
+    shown(asked, job).await
+}
+
+/// `POST /jobs/{id}/cancel`.
+pub async fn cancel(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothing>) -> Answered {
+    act(&asked, &id, JobVerb::Cancel, &Why::default()).await
+}
+
 /// `POST /jobs/{id}/hold`: keeps a waiting job from starting.
 pub async fn hold(asked: Asked, Path(id): Path<String>, OptionalJson(why): OptionalJson<Why>) -> Answered {
-    let job = known(&asked, &id).await?;
-    let reason = parse_why(&why.why).map_err(AppError::from)?;
-    turn::hold(&asked.caller, asked.id_for("hold", &(job, &why)), job, reason).await?;
-    shown(&asked, job).await
+    act(&asked, &id, JobVerb::Hold, &why).await
 }
 
 /// `POST /jobs/{id}/release`: lets it start again.
 pub async fn release(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothing>) -> Answered {
-    let job = known(&asked, &id).await?;
-    turn::release(&asked.caller, asked.id_for("release", &job), job).await?;
-    shown(&asked, job).await
+    act(&asked, &id, JobVerb::Release, &Why::default()).await
 }
 
 /// `POST /jobs/{id}/evict`: ends a running job as if its node were taken back.
 pub async fn evict(asked: Asked, Path(id): Path<String>, OptionalJson(why): OptionalJson<Why>) -> Answered {
-    let job = known(&asked, &id).await?;
-    let reason = parse_why(&why.why).map_err(AppError::from)?;
-    turn::evict(&asked.caller, asked.id_for("evict", &(job, &why)), job, reason).await?;
-    shown(&asked, job).await
+    act(&asked, &id, JobVerb::Evict, &why).await
 }
 
 /// Where to.
@@ -70,7 +99,7 @@ pub struct Move {
 
 /// `POST /jobs/{id}/move`: changes a job's place in its queue.
 pub async fn shift(asked: Asked, Path(id): Path<String>, Json(wanted): Json<Move>) -> Answered {
-    let job = known(&asked, &id).await?;
+    let job = known(&asked, &id).await?.job.id;
     let step = Step::parse(&wanted.to, &wanted.before).map_err(AppError::from)?;
     let among = Among::parse(&wanted.among).map_err(AppError::from)?;
     turn::shift(&asked.caller, asked.id_for("move", &(job, &wanted)), job, step, among).await?;
@@ -88,6 +117,6 @@ pub async fn evict_node(asked: Asked, Path(id): Path<String>, OptionalJson(why):
     asked.caller.authorise(Action::ClusterRead).await?;
     let node = NodeId::parse(&id).ok_or_else(|| Refusal::not_found("node"))?;
     let reason = parse_why(&why.why).map_err(AppError::from)?;
-    turn::evict_node(&asked.caller, asked.id_for("evict-node", &(node, &why)), node, reason).await?;
-    Ok(json(StatusCode::ACCEPTED, &NodeView { id: node.to_string(), state: "leaving" }))
+    actions::evict_node(&asked.caller, asked.id_for("evict-node", &(node, &why)), node, reason).await?;
+    Ok(json(done(Verb::EvictNode), &NodeView { id: node.to_string(), state: "leaving" }))
 }

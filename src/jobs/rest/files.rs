@@ -8,11 +8,11 @@ use axum::extract::{FromRequest as _, Multipart, Request, State};
 use axum::http::{StatusCode, header};
 use serde::Serialize;
 
-use crate::jobs::http::submit as uploads;
 use crate::server::rest::asked::{Asked, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::rest::view::json;
 use crate::server::state::AppState;
+use crate::server::uploads;
 
 #[derive(Debug, Serialize)]
 struct FilesView {

@@ -6,30 +6,29 @@ pub mod log;
 pub mod view;
 pub mod what_if;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use atelier_domain::access::Action;
-use atelier_domain::compute::job::{Job, JobState, Target};
+use atelier_domain::compute::job::{JobState, Target};
 use atelier_domain::compute::{InstanceId, JobId};
 use atelier_domain::text::search_text;
-use atelier_domain::world::World;
 use atelier_domain::{UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::store::{JobFilter, JobRow};
 use atelier_studio::caller::Caller;
-use atelier_studio::environments::commands as environment;
 use atelier_studio::forecast::etas as forecast;
 use atelier_studio::jobs::submit as job;
 use atelier_studio::jobs::submit::{JobRequest, Submitted};
+use atelier_studio::jobs::view::standings;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::Serialize;
 
 use crate::error::AppError;
-use crate::jobs::rest::view::{JobView, Standing, path};
-use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters, span};
+use crate::jobs::rest::view::{JobView, path};
+use crate::server::rest::asked::{Asked, Json, Parameters, span};
 use crate::server::rest::people::People;
 use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::rest::view::{created, json};
@@ -138,22 +137,18 @@ pub(super) async fn described(caller: &Caller, row: JobRow) -> Answered<JobView>
     let catalogue = caller.studio.engine().catalogue();
     let people = People::of(caller, [row.job.owner.clone()]).await?;
     if row.ended.is_some() {
-        return Ok(JobView::of(row, Standing::default(), &catalogue, &people));
+        return Ok(JobView::of(row, None, None, &catalogue, &people));
     }
     let id = row.job.id;
-    let asked = atelier_studio::orders::ask(caller, move |world| {
-        let job = world.look_up(id)?.into_owned();
-        Some((job, standing(world, id)))
-    });
-    match asked.await? {
-        Some((job, standing)) => {
-            let progress = progress_for(caller, std::iter::once(&job)).await?.into_values().next();
-            let standing = Standing { eta: forecast::eta(caller, &job).await, progress, ..standing };
+    match atelier_studio::orders::ask(caller, move |world| world.look_up(id).map(Cow::into_owned)).await? {
+        Some(job) => {
             let row = JobRow { state: job.state(), job, ..row };
-            Ok(JobView::of(row, standing, &catalogue, &people))
+            let standing = standings(caller, &[&row]).await?.remove(&id);
+            let eta = forecast::eta(caller, &row.job).await;
+            Ok(JobView::of(row, standing, eta, &catalogue, &people))
         }
         // It was over a moment ago.
-        None => Ok(JobView::of(found(caller, id).await?, Standing::default(), &catalogue, &people)),
+        None => Ok(JobView::of(found(caller, id).await?, None, None, &catalogue, &people)),
     }
 }
 
@@ -212,47 +207,13 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     let next = rows.last().filter(|_| has_more).map(|row| given.going_on("/api/v1/jobs", &row.job.id.to_string()));
     let catalogue = caller.studio.engine().catalogue();
     let people = People::of(caller, rows.iter().map(|row| row.job.owner.clone())).await?;
-    let mut standings = standings(caller, &rows).await?;
+    let alive: Vec<&JobRow> = rows.iter().filter(|row| row.ended.is_none()).collect();
+    let mut standings = if alive.is_empty() { HashMap::new() } else { standings(caller, &alive).await? };
     let view = |row: JobRow| {
-        let standing = standings.remove(&row.job.id).unwrap_or_default();
-        JobView::of(row, standing, &catalogue, &people)
+        let standing = standings.remove(&row.job.id);
+        JobView::of(row, standing, None, &catalogue, &people)
     };
     Ok(json(StatusCode::OK, &ListView { jobs: rows.into_iter().map(view).collect(), next }))
-}
-
-async fn standings(caller: &Caller, rows: &[JobRow]) -> Answered<HashMap<JobId, Standing>> {
-    let alive: Vec<JobId> = rows.iter().filter(|row| row.ended.is_none()).map(|row| row.job.id).collect();
-    if alive.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let asked = atelier_studio::orders::ask(caller, move |world| {
-        alive.into_iter().map(|id| (id, standing(world, id))).collect::<HashMap<JobId, Standing>>()
-    });
-    let mut standings = asked.await?;
-    let waiting = rows.iter().filter(|row| row.ended.is_none()).map(|row| &row.job);
-    for (id, progress) in progress_for(caller, waiting).await? {
-        standings.entry(id).or_default().progress = Some(progress);
-    }
-    Ok(standings)
-}
-
-fn standing(world: &World, id: JobId) -> Standing {
-    Standing { reason: world.explain_job(id), position: world.position(id), ..Standing::default() }
-}
-
-/// How far the environments are that jobs wait for; each is looked at once.
-async fn progress_for(caller: &Caller, jobs: impl Iterator<Item = &Job>) -> Answered<HashMap<JobId, String>> {
-    let mut known = HashMap::new();
-    let mut found = HashMap::new();
-    for job in jobs {
-        let Some(hash) = job.spec.awaited_environment().map(|pinned| pinned.hash) else { continue };
-        let progress = match known.entry(hash) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(environment::progress(caller, hash).await?),
-        };
-        found.extend(progress.clone().map(|progress| (job.id, progress)));
-    }
-    Ok(found)
 }
 
 async fn instance_of(caller: &Caller, name: &str) -> Answered<InstanceId> {
@@ -299,35 +260,6 @@ fn parse_states(text: &str) -> Option<Vec<JobState>> {
         }
     }
     Some(states)
-}
-
-/// Nothing needs to be said.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Nothing {}
-
-/// `POST /jobs/{id}/cancel`.
-pub async fn cancel(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothing>) -> Answered {
-    let caller = &asked.caller;
-    caller.authorise(Action::JobRead).await?;
-    let id = job_id(&id)?;
-    let row = found(caller, id).await?;
-    if row.state == JobState::Cancelled {
-        return Ok(json(StatusCode::OK, &described(caller, row).await?));
-    }
-    match job::cancel(caller, asked.id_for("cancel", &id), id).await {
-        Ok(_) => {}
-        // Cancelled by somebody else just now is what was asked for.
-        Err(error) if job::is_over(&error, id) => {
-            let row = found(caller, id).await?;
-            if row.state != JobState::Cancelled {
-                return Err(error.into());
-            }
-        }
-        Err(error) => return Err(error.into()),
-    }
-    let row = found(caller, id).await?;
-    Ok(json(StatusCode::OK, &described(caller, row).await?))
 }
 
 /// What is no id of a job is the id of no job.

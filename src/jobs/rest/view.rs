@@ -2,10 +2,10 @@
 
 use atelier_domain::compute::job::{AfterWhat, ArrayPlace, JobState, PastAttempt, Target, Verdict};
 use atelier_domain::compute::{JobId, NodeId};
-use atelier_domain::reason::Reason;
 use atelier_engine::run::Catalogue;
 use atelier_engine::store::JobRow;
 use atelier_simulate::forecast::Eta;
+use atelier_studio::jobs::view::{Standing, Why};
 use serde::Serialize;
 
 use crate::jobs::rest::what_if::EtaView;
@@ -19,11 +19,9 @@ pub struct JobView {
     name: String,
     state: JobState,
     is_over: bool,
-    /// What it waits for, while it waits.
     reason: Option<ReasonView>,
     /// How far the environment is that it waits for, in numbers.
     progress: Option<String>,
-    /// Its place in the queue, while it has one.
     position: Option<PositionView>,
     /// When it starts, while it waits; only where one job is asked for.
     eta: Option<EtaView>,
@@ -47,7 +45,6 @@ pub struct JobView {
     /// Attempts before it.
     attempts: Vec<AttemptView>,
     times: Times,
-    /// How it ended.
     verdict: Option<VerdictView>,
     exit_code: Option<i32>,
     array: Option<ArrayView>,
@@ -116,6 +113,9 @@ struct VerdictView {
     verdict: Verdict,
     /// As the end of a sentence that starts with the job.
     phrase: String,
+    /// The same as a whole sentence; none for one that ended well.
+    sentence: Option<String>,
+    next_step: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -133,22 +133,17 @@ struct Links {
     cancel: String,
 }
 
-/// What only the engine knows about a job that is not over.
-#[derive(Debug, Default)]
-pub struct Standing {
-    /// What it waits for.
-    pub reason: Option<Reason>,
-    /// How far the environment is that it waits for.
-    pub progress: Option<String>,
-    /// Its place in the queue.
-    pub position: Option<(u64, u64)>,
-    /// When it starts.
-    pub eta: Option<Eta>,
-}
-
 impl JobView {
     /// From what the store and the engine know.
-    pub fn of(row: JobRow, standing: Standing, catalogue: &Catalogue, people: &People) -> Self {
+    pub fn of(
+        row: JobRow,
+        standing: Option<Standing>,
+        eta: Option<Eta>,
+        catalogue: &Catalogue,
+        people: &People,
+    ) -> Self {
+        // What was known of it while it waited says nothing about one that is over.
+        let standing = standing.filter(|_| row.ended.is_none());
         let JobRow { job, state, ended, verdict, name, tags } = row;
         let is_over = state.is_over();
         let exit_code = match &verdict {
@@ -161,10 +156,10 @@ impl JobView {
             name,
             state,
             is_over,
-            reason: standing.reason.map(ReasonView::from),
-            progress: standing.progress,
-            position: standing.position.map(|(place, of)| PositionView { place, of }),
-            eta: standing.eta.map(EtaView::from),
+            position: standing.as_ref().and_then(|it| it.position).map(|(place, of)| PositionView { place, of }),
+            progress: standing.as_ref().and_then(|standing| standing.progress.clone()),
+            reason: standing.and_then(|standing| standing.reason).map(ReasonView::from),
+            eta: eta.map(EtaView::from),
             owner: people.view(&job.owner),
             target: target_view(&job.spec.target, catalogue),
             priority: job.spec.priority.key(),
@@ -193,7 +188,7 @@ impl JobView {
                 ending: job.when.ending.map(When),
                 ended: ended.map(When),
             },
-            verdict: verdict.map(VerdictView::from),
+            verdict: verdict.map(|verdict| VerdictView::of(verdict, job.attempt)),
             exit_code,
             array: job.array.map(ArrayView::from),
             tags,
@@ -223,9 +218,10 @@ fn target_view(target: &Target, catalogue: &Catalogue) -> TargetView {
     }
 }
 
-impl From<Verdict> for VerdictView {
-    fn from(verdict: Verdict) -> Self {
-        Self { phrase: verdict.phrase(), verdict }
+impl VerdictView {
+    fn of(verdict: Verdict, attempt: u32) -> Self {
+        let (sentence, next_step) = Why::of_end(&verdict, attempt).map(|why| (why.sentence, why.next_step)).unzip();
+        Self { phrase: verdict.phrase(), sentence, next_step: next_step.flatten(), verdict }
     }
 }
 
@@ -236,7 +232,7 @@ impl From<PastAttempt> for AttemptView {
             nodes: past.nodes.iter().map(NodeId::to_string).collect(),
             started: past.when.started.map(When),
             ended: When(past.ended),
-            verdict: past.verdict.into(),
+            verdict: VerdictView::of(past.verdict, past.attempt),
         }
     }
 }

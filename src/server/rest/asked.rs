@@ -7,13 +7,13 @@ use atelier_domain::text::{Problem, shortened};
 use atelier_domain::world::Answer;
 use atelier_engine::run::CommandId;
 use atelier_studio::caller::{Actor, Caller, RequestInfo};
+pub use atelier_studio::orders::beside;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest as _, Sha256};
 
 use crate::error::AppError;
 use crate::server::rest::problem::{Answered, Refusal};
@@ -27,7 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Who asks, and the id of what they want done.
 pub struct Asked {
-    /// Who asks.
     pub caller: Caller,
     /// The id of the command, if the client gave one, so that it may ask again.
     key: Option<CommandId>,
@@ -220,17 +219,6 @@ impl Parameters {
             Problem::new(key.clone(), format!("There is no parameter “{key}” here; there are: {known}."))
         };
         Err(Refusal::invalid(self.0.iter().take(20).map(problem).collect()))
-    }
-}
-
-/// The id of a second command of the same request.
-pub fn beside(id: &CommandId, what: &str) -> CommandId {
-    let hash = Sha256::digest(format!("{}/{what}", id.as_str()).as_bytes());
-    let text: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    let beside = CommandId::parse(&text).unwrap_or_else(|_| CommandId::random());
-    match id.said() {
-        Some(said) => beside.saying(said),
-        None => beside,
     }
 }
 

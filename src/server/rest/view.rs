@@ -2,6 +2,7 @@
 
 use atelier_domain::Timestamp;
 use atelier_domain::compute::resources::Resources;
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::reason::Reason;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -16,6 +17,11 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// The status of a verb that was carried out, as the table of verbs says it.
+pub fn done(verb: Verb) -> StatusCode {
+    verb.endpoint().and_then(|endpoint| StatusCode::from_u16(endpoint.status).ok()).unwrap_or(StatusCode::OK)
 }
 
 /// JSON for something new, which is to be found at `location`.

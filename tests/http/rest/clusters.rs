@@ -82,6 +82,33 @@ async fn wrong_fields_are_refused_one_by_one() {
 }
 
 #[tokio::test]
+async fn a_change_of_several_settings_is_one_commit_or_none() {
+    let server = Server::set_up().await;
+    let api = with_pool(&server, 2).await;
+    let settings =
+        |cluster: &Value| ["min", "max", "warm", "idle_seconds", "queue", "tags"].map(|key| cluster[key].clone());
+    let before = settings(&api.get("/clusters/pool").await.json);
+    let revision = server.state.live().newest();
+    for (bad, field) in [
+        (json!({"max": 4, "queue": {"order": "fifo"}, "tags": {"": "x"}}), "tags"),
+        (json!({"min": 9, "queue": {"order": "fifo"}, "tags": {"team": "vision"}}), "min"),
+        (json!({"max": 4, "queue": {"order": "by-name"}, "tags": {"team": "vision"}}), "order"),
+    ] {
+        api.patch("/clusters/pool", &bad).await.refuses(422, "invalid").problem(field);
+        assert_eq!(settings(&api.get("/clusters/pool").await.json), before, "{bad}");
+    }
+    assert_eq!(server.state.live().newest(), revision, "what is refused before the engine hears of it commits nothing");
+    let good = json!({"max": 4, "queue": {"order": "fifo"}, "tags": {"team": "vision"}, "why": "a new project"});
+    let after = api.patch("/clusters/pool", &good).await.is(200).json;
+    assert_eq!((&after["max"], &after["queue"]["order"]), (&json!(4), &json!("fifo")));
+    assert_eq!(after["tags"], good["tags"]);
+    assert_eq!(server.state.live().newest(), revision + 1);
+    let page = server.owner().await.get("/w/perception/activity").await;
+    page.shows("changed the tags of the cluster pool").shows("set the cluster pool to 0 to 4 nodes");
+    page.shows("let pool be served by fifo").shows("a new project");
+}
+
+#[tokio::test]
 async fn only_who_may_changes_clusters() {
     let server = Server::set_up().await;
     with_pool(&server, 1).await;

@@ -10,7 +10,7 @@ use crate::compute::{ClusterId, Resources};
 use crate::id::WorkspaceId;
 use crate::reason::Reason;
 use crate::text::Problem;
-use crate::world::{Answer, Command, Key, PoolKey, ScheduleTarget, World};
+use crate::world::{Answer, ClusterChange, Command, Key, PoolKey, ScheduleTarget, World};
 
 impl World {
     /// The state of a cluster that people see.
@@ -114,6 +114,35 @@ impl World {
             plan: Plan::default(),
         });
         Ok(Answer::Cluster(id))
+    }
+
+    pub(super) fn change_cluster(
+        &mut self,
+        command: &Command,
+        id: ClusterId,
+        change: &ClusterChange,
+    ) -> Result<Answer, Reason> {
+        // Beside the state of the cluster, which all three look at first, tags and scaling alone can be refused. So with good
+        // tags the first refusal comes before anything is changed.
+        if let Some(tags) = &change.tags {
+            tags.check().map_err(Reason::invalid)?;
+        }
+        let mut answer = Answer::Already;
+        let mut note = |one: Answer| {
+            if one != Answer::Already {
+                answer = one;
+            }
+        };
+        if let Some(scale) = change.scale {
+            note(self.scale_settings(command, id, scale)?);
+        }
+        if let Some(policy) = change.queue {
+            note(self.set_queue_policy(command, Some(id), policy)?);
+        }
+        if let Some(tags) = &change.tags {
+            note(self.tag_cluster(command, id, tags)?);
+        }
+        Ok(answer)
     }
 
     pub(super) fn scale_settings(

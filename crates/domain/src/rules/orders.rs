@@ -56,6 +56,7 @@ impl World {
             Order::CreateCluster { name, size, scale, tier, tags } => {
                 self.create_cluster(command, name, size, *scale, *tier, tags)
             }
+            Order::ChangeCluster { cluster, change } => self.change_cluster(command, *cluster, change),
             Order::ScaleCluster { cluster, scale } => self.scale_settings(command, *cluster, *scale),
             Order::PauseCluster(id) => self.pause_cluster(command, *id, true),
             Order::ResumeCluster(id) => self.pause_cluster(command, *id, false),

@@ -189,6 +189,13 @@ pub enum Order {
         /// All of it.
         tags: Tags,
     },
+    /// Change several settings at once: all of it, or nothing.
+    ChangeCluster {
+        /// Which.
+        cluster: ClusterId,
+        /// To what.
+        change: Box<ClusterChange>,
+    },
     /// Change how it scales.
     ScaleCluster {
         /// Which.
@@ -310,6 +317,20 @@ pub enum Order {
     },
 }
 
+/// The settings of a cluster that change; the rest stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterChange {
+    /// How it scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<ScaleSettings>,
+    /// How its queue is served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueuePolicy>,
+    /// What people note about it: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Tags>,
+}
+
 impl Order {
     /// Which verb of the table it carries out: the right it needs and the event it makes follow from that.
     pub const fn verb(&self) -> Verb {
@@ -340,7 +361,7 @@ impl Order {
             Self::ExtendInstance { .. } => Verb::ExtendInstance,
             Self::CreateCluster { .. } => Verb::CreateCluster,
             Self::TagCluster { .. } => Verb::TagCluster,
-            Self::ScaleCluster { .. } => Verb::ScaleCluster,
+            Self::ScaleCluster { .. } | Self::ChangeCluster { .. } => Verb::ScaleCluster,
             Self::PauseCluster(_) => Verb::PauseCluster,
             Self::ResumeCluster(_) => Verb::ResumeCluster,
             Self::DeleteCluster { .. } => Verb::DeleteCluster,
@@ -371,6 +392,16 @@ impl Order {
             Self::ChangeArray { .. } => Some("array-changed"),
             _ => self.verb().event(),
         }
+    }
+
+    /// The orders that it is made of, for what is told one by one.
+    pub fn parts(&self) -> Vec<Self> {
+        let Self::ChangeCluster { cluster, change } = self else { return vec![self.clone()] };
+        let cluster = *cluster;
+        let scale = change.scale.map(|scale| Self::ScaleCluster { cluster, scale });
+        let queue = change.queue.map(|policy| Self::SetQueuePolicy { cluster: Some(cluster), policy });
+        let tags = change.tags.clone().map(|tags| Self::TagCluster { cluster, tags });
+        [scale, queue, tags].into_iter().flatten().collect()
     }
 
     /// Whether it only frees things: such orders are taken also when the disk is full.

@@ -27,7 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::arrays::{Awaited, EndedRest, Waiter};
 pub use self::excerpt::Excerpt;
 pub use self::input::{
-    AllocationKey, ArrayChange, Command, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Report, ScheduleTarget,
+    AllocationKey, ArrayChange, ClusterChange, Command, Exit, FoundNode, Input, MoveTo, NewInstance, Order, Report,
+    ScheduleTarget,
 };
 pub use self::outcome::{About, Answer, Charge, Decision, Effect, EndedJob, Key, LedgerKey, Outcome};
 pub use self::people::{FairShareStanding, Person, Running};

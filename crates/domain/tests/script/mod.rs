@@ -680,6 +680,7 @@ pub fn say_order(order: &Order) -> String {
             let tier = if *tier == Tier::Preemptible { ", preemptible" } else { "" };
             format!("create the cluster {name} of the size {size}, {}{tier}", say_scale(*scale))
         }
+        Order::ChangeCluster { .. } => order.parts().iter().map(say_order).collect::<Vec<String>>().join(", and "),
         Order::ScaleCluster { cluster, scale } => format!("scale {cluster} to {}", say_scale(*scale)),
         Order::PauseCluster(id) => format!("pause {id}"),
         Order::ResumeCluster(id) => format!("resume {id}"),

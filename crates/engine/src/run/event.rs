@@ -9,9 +9,24 @@ use atelier_domain::history::Event;
 use atelier_domain::text::shortened;
 use atelier_domain::world::{Answer, ArrayChange, Command, Order, ScheduleTarget, World};
 
-/// The event of an order, with the names as they are before it is carried out. None for what is too common to be told one
-/// by one: jobs have a list of their own.
-pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
+/// The events of an order, with the names as they are before it is carried out.
+pub(super) fn events(world: &World, command: &Command) -> Vec<Event> {
+    let parts = command.order.parts();
+    if let [_] = parts.as_slice() {
+        return event(world, command, &parts[0]).into_iter().collect();
+    }
+    // What a part leaves as it is is not told; the answer says only whether the whole changed something.
+    let changes = |part: &Order| match part {
+        Order::SetQueuePolicy { cluster: Some(id), policy } => {
+            world.cluster(*id).is_none_or(|cluster| cluster.queue != *policy)
+        }
+        _ => true,
+    };
+    parts.iter().filter(|part| changes(part)).filter_map(|part| event(world, command, part)).collect()
+}
+
+/// The event of an order. None for what is too common to be told one by one: jobs have a list of their own.
+fn event(world: &World, command: &Command, order: &Order) -> Option<Event> {
     let instance = |id| world.instance(id).map_or_else(|| id.to_string(), |instance| instance.name.to_string());
     let cluster = |id| world.cluster(id).map_or_else(|| id.to_string(), |cluster| cluster.name.to_string());
     let target = |target| match target {
@@ -25,8 +40,9 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
             _ => id.to_string(),
         }
     };
-    let event = match &command.order {
-        Order::Submit(_) | Order::SubmitArray { .. } => return None,
+    let event = match order {
+        // Told by its parts.
+        Order::Submit(_) | Order::SubmitArray { .. } | Order::ChangeCluster { .. } => return None,
         Order::PutSize(size) => Event::SizePut { size: size.name.to_string() },
         Order::RemoveSize(size) => Event::SizeRemoved { size: size.to_string() },
         Order::SetLimit { scope, resource, limit } => Event::LimitSet {
@@ -131,7 +147,7 @@ pub(super) fn event(world: &World, command: &Command) -> Option<Event> {
         Order::Resume => Event::EngineResumed,
         Order::RemoveUnknown { site, name } => Event::UnknownRemoved { site: site.to_string(), name: shortened(name) },
     };
-    debug_assert_eq!(Some(event.key()), command.order.event(), "the table of verbs says another event");
+    debug_assert_eq!(Some(event.key()), order.event(), "the table of verbs says another event");
     Some(event)
 }
 

@@ -68,6 +68,12 @@ impl CommandId {
         Self { said: Some(digest(what, None)), ..self }
     }
 
+    /// The id of another command of the same request, which says the same.
+    #[must_use]
+    pub fn beside(&self, what: &str) -> Self {
+        Self { text: digest(&format!("{}/{what}", self.text), None), said: self.said.clone() }
+    }
+
     /// A hash of what its giver said.
     pub fn said(&self) -> Option<&str> {
         self.said.as_deref()
@@ -375,4 +381,22 @@ fn digest(json: &str, payload: Option<&Payload>) -> String {
         }
     }
     atelier_domain::text::hex(&hash.finalize()[..16])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_command_of_a_request_says_the_same_under_an_id_of_its_own() {
+        let id = CommandId::parse("request-0001").expect("an id").saying("submit {}");
+        let beside = id.beside("tags");
+        assert_ne!(beside.as_str(), id.as_str());
+        assert_eq!(beside.said(), id.said());
+        assert_eq!(beside, id.beside("tags"), "asked again it is the same");
+        assert_ne!(beside, id.beside("queue"));
+        // The longest id that people may give has room for more commands.
+        let longest = CommandId::parse(&"x".repeat(80)).expect("an id").beside("job-7");
+        assert!(CommandId::parse(longest.as_str()).is_ok() && longest.said().is_none());
+    }
 }

@@ -301,7 +301,7 @@ impl Loop {
         }
 
         let snapshot = self.snapshot(now, &mut is_load);
-        let events: Vec<Option<Event>> = work.iter().map(|work| self.event(work)).collect();
+        let events: Vec<Vec<Event>> = work.iter().map(|work| self.events(work)).collect();
         let mut texts = String::from("[");
         let mut inputs: Vec<Input> = Vec::with_capacity(work.len());
         for item in work.iter_mut() {
@@ -321,8 +321,11 @@ impl Loop {
         let (boot, uptime) = self.time.boot();
         let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts };
         tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref()).await?;
-        for ((item, event), reply) in work.iter().zip(events).zip(&outcome.replies) {
-            let (Work::Order(mail), Some(event), Some(Ok(answer))) = (item, event, reply) else { continue };
+        let told = work.iter().zip(events).zip(&outcome.replies);
+        for ((item, event), reply) in
+            told.flat_map(|((item, all), reply)| all.into_iter().map(move |one| ((item, one), reply)))
+        {
+            let (Work::Order(mail), Some(Ok(answer))) = (item, reply) else { continue };
             let Some(event) = event::done(event, answer) else { continue };
             let person = mail.command().and_then(|command| event::concerned(&command.order));
             let person = match person {
@@ -424,10 +427,10 @@ impl Loop {
         })
     }
 
-    fn event(&self, work: &Work) -> Option<Event> {
+    fn events(&self, work: &Work) -> Vec<Event> {
         match work {
-            Work::Order(mail) => mail.command().and_then(|command| event::event(&self.world, command)),
-            Work::Report(_) => None,
+            Work::Order(mail) => mail.command().map(|command| event::events(&self.world, command)).unwrap_or_default(),
+            Work::Report(_) => Vec::new(),
         }
     }
 

@@ -1,10 +1,9 @@
 //! One cluster with all that its page shows.
 
-use atelier_domain::access::{Action, Rights};
+use atelier_domain::access::Action;
 use atelier_domain::compute::cluster::{Cluster, ClusterPhase, FailedLaunch};
 use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
 use atelier_domain::compute::job::Job;
-use atelier_domain::compute::verb::{ClusterState, ClusterVerb, Legality};
 use atelier_domain::compute::{ClusterId, JobId, NodeId, ScheduleId};
 use atelier_domain::error::AppError;
 use atelier_domain::reason::{Kind, Reason};
@@ -45,25 +44,20 @@ pub struct ClusterDetail {
     pub row: ClusterRow,
     /// Why it is as it is.
     pub why: Option<WhyView>,
-    /// Whose it is.
     pub owner: String,
-    /// When it was made.
     pub created: Timestamp,
     /// By whom it was paused or deleted; empty if it was not.
     pub by: String,
     /// Since when it is paused, if that is known.
     pub paused_since: Option<Timestamp>,
-    /// How its queue is served.
     pub queue_policy: QueuePolicy,
     /// Idle nodes that are kept ready beyond what is needed.
     pub warm: u32,
-    /// What sets the minimum at certain hours.
     pub minimums: Vec<MinimumRow>,
     /// What the minimum and the nodes kept ready cost while nothing runs: an hour now, and an average month.
     pub at_rest: [String; 2],
     /// The minimum that was set by hand.
     pub own_min: u32,
-    /// How long a node stays idle.
     pub idle: Span,
     /// The tags as they are typed.
     pub tags: String,
@@ -71,9 +65,6 @@ pub struct ClusterDetail {
     pub per_hour: [String; 4],
     /// Failed launches since the last that worked, the newest first.
     pub failures: Vec<FailedLaunch>,
-    /// What can be done, or why not.
-    pub verbs: Verbs,
-    /// The state of each node, at most 500.
     pub map: Vec<NodeRow>,
     /// One page of the nodes with what their agents say.
     pub nodes: Vec<NodeRow>,
@@ -94,11 +85,8 @@ pub struct ClusterDetail {
 /// A schedule that sets the minimum.
 #[derive(Clone, Debug)]
 pub struct MinimumRow {
-    /// Which.
     pub id: ScheduleId,
-    /// In words.
     pub sentence: String,
-    /// Whether it acts.
     pub is_enabled: bool,
     /// When it acts next.
     pub next: Option<Timestamp>,
@@ -107,9 +95,7 @@ pub struct MinimumRow {
 /// A reason on a page.
 #[derive(Clone, Debug)]
 pub struct WhyView {
-    /// Its code.
     pub code: &'static str,
-    /// What is so.
     pub sentence: String,
     /// What would change it.
     pub next: String,
@@ -117,45 +103,14 @@ pub struct WhyView {
     pub is_wait: bool,
 }
 
-/// Which verbs can be used, each with the reason if not; none means that it can.
-#[derive(Clone, Debug)]
-pub struct Verbs {
-    rows: Vec<(ClusterVerb, Option<String>)>,
-}
-
-impl Verbs {
-    /// What forbids the state of the cluster; the right is judged by the page.
-    fn of(state: ClusterState) -> Self {
-        let judge = |verb: ClusterVerb| match verb.in_state(state) {
-            Legality::Yes | Legality::Later => None,
-            Legality::Already => Some(match verb {
-                ClusterVerb::Delete => "It is being deleted already.".to_owned(),
-                ClusterVerb::Pause => "It is paused already.".to_owned(),
-                _ => "It is not paused.".to_owned(),
-            }),
-            Legality::No(help) => Some(help.to_owned()),
-        };
-        Self { rows: ClusterVerb::ALL.into_iter().map(|verb| (verb, judge(verb))).collect() }
-    }
-
-    /// Why a verb cannot be used.
-    pub fn why_not(&self, verb: ClusterVerb) -> Option<String> {
-        self.rows.iter().find(|(known, _)| *known == verb).and_then(|(_, why)| why.clone())
-    }
-}
-
 /// A waiting job.
 #[derive(Clone, Debug)]
 pub struct QueueRow {
-    /// Which.
     pub job: JobId,
-    /// What people call it.
     pub name: String,
-    /// Whose it is.
     pub owner: String,
     /// What it needs: `2 × 4 cores, 16 GiB`.
     pub needs: String,
-    /// Its priority.
     pub priority: &'static str,
     /// Its place; none if it is held back.
     pub place: Option<u64>,
@@ -164,13 +119,9 @@ pub struct QueueRow {
     pub share: String,
     /// What can be done with its place, and why not.
     pub is_held: bool,
-    /// Why it waits.
     pub why: WhyView,
-    /// Since when.
     pub submitted: Timestamp,
-    /// The same by id.
     pub owner_id: UserId,
-    /// When it starts.
     pub eta: Option<Eta>,
 }
 
@@ -179,13 +130,11 @@ pub struct QueueRow {
 pub struct DecisionLine {
     /// What tells it apart.
     pub key: String,
-    /// When.
     pub at: Timestamp,
     /// About which node; empty for the cluster itself.
     pub node: String,
     /// The code of its reason.
     pub code: String,
-    /// Why.
     pub sentence: String,
 }
 
@@ -244,7 +193,7 @@ fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: 
     let mut failures = cluster.trouble.history.clone();
     failures.reverse();
     Some(ClusterDetail {
-        why: world.explain_cluster(id).map(|reason| WhyView::of(&reason)),
+        why: row.reason.as_ref().map(WhyView::of),
         owner: String::new(),
         created: cluster.created,
         by: by(cluster),
@@ -261,7 +210,6 @@ fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: 
         tags: cluster.tags.typed(),
         per_hour,
         failures,
-        verbs: Verbs::of(row.state),
         map: rows(&ids[..ids.len().min(NODES_MAPPED)]),
         nodes: rows(&page),
         nodes_from,
@@ -346,17 +294,5 @@ impl WhyView {
 
     const fn none() -> Self {
         Self { code: "", sentence: String::new(), next: String::new(), is_wait: false }
-    }
-}
-
-/// Why the right to a verb is missing, if it is.
-pub fn right_for(rights: &Rights, verb: ClusterVerb) -> Result<(), atelier_domain::access::Denied> {
-    use atelier_domain::access::Whose;
-    match verb {
-        ClusterVerb::Scale | ClusterVerb::Pause | ClusterVerb::Resume => {
-            rights.check(Action::ClusterScale, Whose::Others)
-        }
-        ClusterVerb::Submit => rights.check(Action::JobSubmit, Whose::Own),
-        ClusterVerb::Delete => rights.check(Action::ClusterDelete, Whose::Others),
     }
 }

@@ -9,6 +9,7 @@ use atelier_domain::compute::size::{Price, Tier};
 use atelier_domain::compute::verb::ClusterState;
 use atelier_domain::compute::{ClusterId, JobId};
 use atelier_domain::error::AppError;
+use atelier_domain::reason::Reason;
 use atelier_domain::text::search_text;
 use atelier_domain::time::Span;
 use atelier_domain::world::{PoolKey, World};
@@ -56,9 +57,7 @@ pub struct ClusterQuery {
     pub q: String,
     /// Only those in this state.
     pub state: Option<ClusterState>,
-    /// The order.
     pub sort: ClusterSort,
-    /// From last to first.
     pub descending: bool,
     /// How many are left out before the first.
     pub after: usize,
@@ -69,11 +68,8 @@ pub struct ClusterQuery {
 pub struct ClusterPage {
     /// At most 50 clusters.
     pub rows: Vec<ClusterRow>,
-    /// How many fit the filter.
     pub matching: usize,
-    /// How many there are.
     pub all: usize,
-    /// Whether there are more.
     pub next: Option<usize>,
     /// Where the page before begins.
     pub previous: Option<usize>,
@@ -84,17 +80,13 @@ pub struct ClusterPage {
 /// A cluster in a list.
 #[derive(Clone, Debug)]
 pub struct ClusterRow {
-    /// Its id.
     pub id: ClusterId,
-    /// Its name.
     pub name: String,
-    /// Its state.
     pub state: ClusterState,
     /// Why it is as it is.
-    pub why: String,
+    pub reason: Option<Reason>,
     /// Whether dedicated work may take its nodes back.
     pub tier: Tier,
-    /// Its size.
     pub size: String,
     /// What a node has, in words.
     pub shape: String,
@@ -102,13 +94,11 @@ pub struct ClusterRow {
     pub counts: NodeCounts,
     /// The fewest nodes, as it is now.
     pub min: u32,
-    /// The most nodes.
     pub max: u32,
     /// Jobs that have left the queue.
     pub running: u64,
     /// What it has cost today; nothing where that is not for the caller to know.
     pub cost_today: Option<String>,
-    /// What people note about it.
     pub tags: Vec<String>,
     pub owner: UserId,
     pub unsettled: u64,
@@ -208,7 +198,7 @@ pub fn row(world: &World, cluster: &Cluster, later: Span) -> ClusterRow {
         id: cluster.id,
         name: cluster.name.to_string(),
         state: world.cluster_state(cluster),
-        why: world.explain_cluster(cluster.id).map(|reason| reason.sentence()).unwrap_or_default(),
+        reason: world.explain_cluster(cluster.id),
         tier: cluster.tier,
         size: cluster.size.to_string(),
         shape: size.map(|size| size.shape.to_string()).unwrap_or_default(),

@@ -1,18 +1,20 @@
 //! The minimum of a cluster by schedule: more nodes at certain hours, fewer at others.
 
 use atelier_domain::Timestamp;
-use atelier_domain::access::Action as Right;
 use atelier_domain::compute::cluster::ScaleSettings;
+use atelier_domain::compute::verb::{Noun, Verb};
 use atelier_domain::compute::{ClusterId, ScheduleId};
 use atelier_domain::error::AppError;
 use atelier_domain::money::MONTH;
 use atelier_domain::schedule::timetable::MAX_PREVIEW;
 use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
+use atelier_domain::text::Problem;
 use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, Order, ScheduleTarget};
 use atelier_engine::run::CommandId;
 
 use crate::caller::Caller;
+use crate::clusters::typed::Window;
 use crate::orders::{ask, order};
 
 /// How far is looked ahead.
@@ -44,7 +46,7 @@ pub async fn add(
     nodes: u32,
     timetable: Timetable,
 ) -> Result<ScheduleId, AppError> {
-    caller.authorise(Right::ClusterScale).await?;
+    caller.authorise(Verb::AddSchedule.right_on(Noun::Cluster)).await?;
     let wanted = Order::AddSchedule {
         target: ScheduleTarget::Cluster(cluster),
         action: Action::MinNodes(nodes),
@@ -57,6 +59,30 @@ pub async fn add(
     }
 }
 
+/// Keeps more nodes, or fewer, at certain hours: two schedules that set the minimum. Needs `cluster.scale`.
+pub async fn add_window(caller: &Caller, id: &CommandId, cluster: ClusterId, window: Window) -> Result<(), AppError> {
+    let field = |field: &'static str| {
+        move |error: AppError| match error {
+            AppError::Invalid { problems } => {
+                let renamed = |problem: Problem| match problem.field.as_str() {
+                    "min" => Problem::new(field, problem.message),
+                    _ => problem,
+                };
+                AppError::Invalid { problems: problems.into_iter().map(renamed).collect() }
+            }
+            other => other,
+        }
+    };
+    let begin = add(caller, id.beside("begin"), cluster, window.nodes, window.begin).await;
+    let begin = begin.map_err(field("nodes"))?;
+    if let Err(error) = add(caller, id.beside("end"), cluster, window.otherwise, window.end).await {
+        // Half a window would keep the nodes for good.
+        remove(caller, id.beside("undo"), cluster, begin).await?;
+        return Err(field("otherwise")(error));
+    }
+    Ok(())
+}
+
 /// Switches a schedule on or off. Needs `cluster.scale`.
 pub async fn enable(
     caller: &Caller,
@@ -65,7 +91,7 @@ pub async fn enable(
     schedule: ScheduleId,
     is_enabled: bool,
 ) -> Result<Answer, AppError> {
-    caller.authorise(Right::ClusterScale).await?;
+    caller.authorise(Verb::EnableSchedule.right_on(Noun::Cluster)).await?;
     find(caller, cluster, schedule).await?;
     order(caller, id, Order::EnableSchedule { schedule, is_enabled }, None, None).await
 }
@@ -77,7 +103,7 @@ pub async fn remove(
     cluster: ClusterId,
     schedule: ScheduleId,
 ) -> Result<Answer, AppError> {
-    caller.authorise(Right::ClusterScale).await?;
+    caller.authorise(Verb::RemoveSchedule.right_on(Noun::Cluster)).await?;
     find(caller, cluster, schedule).await?;
     order(caller, id, Order::RemoveSchedule(schedule), None, None).await
 }

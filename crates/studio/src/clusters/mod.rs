@@ -8,3 +8,4 @@ pub mod names;
 pub mod nodes;
 pub mod preview;
 pub mod quote;
+pub mod typed;

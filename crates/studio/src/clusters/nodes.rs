@@ -3,6 +3,7 @@
 use atelier_domain::compute::node::{Node, NodeState};
 use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_domain::compute::{JobId, NodeId};
+use atelier_domain::reason::Reason;
 use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::World;
 use atelier_engine::fleet::AgentView;
@@ -13,43 +14,38 @@ use crate::orders::said;
 /// A node on a page.
 #[derive(Clone, Debug)]
 pub struct NodeRow {
-    /// Its id.
     pub id: NodeId,
-    /// Its state.
     pub state: NodeState,
-    /// What it waits for, or why it leaves; empty if there is nothing to say.
-    pub why: String,
-    /// What runs there.
+    /// What it waits for, or why it leaves.
+    pub reason: Option<Reason>,
     pub jobs: Vec<JobOnNode>,
-    /// When it was wanted.
     pub created: Timestamp,
-    /// Where it is made.
     pub site: String,
     /// What its agent says; none before it has called.
     pub agent: Option<AgentFacts>,
 }
 
+impl NodeRow {
+    /// The reason and what would change it, in words; empty if there is nothing to say.
+    pub fn why(&self) -> String {
+        self.reason.as_ref().map(said).unwrap_or_default()
+    }
+}
+
 /// A job on a node.
 #[derive(Clone, Debug)]
 pub struct JobOnNode {
-    /// Which.
     pub id: JobId,
-    /// What people call it.
     pub name: String,
 }
 
 /// What an agent says about itself and its node.
 #[derive(Clone, Debug)]
 pub struct AgentFacts {
-    /// The version of the program.
     pub version: String,
-    /// The machine.
     pub host: String,
-    /// The process.
     pub pid: u32,
-    /// Whether it is connected.
     pub is_connected: bool,
-    /// How long ago it was heard of.
     pub silent: Span,
     /// By what limits are enforced.
     pub limits: &'static str,
@@ -94,7 +90,7 @@ pub fn row(world: &World, node: &Node) -> NodeRow {
     NodeRow {
         id: node.id,
         state: node.state(!jobs.is_empty()),
-        why: world.explain_node(node.id).map(|reason| said(&reason)).unwrap_or_default(),
+        reason: world.explain_node(node.id),
         jobs: jobs.into_iter().map(|id| JobOnNode { id, name: String::new() }).collect(),
         created: node.created,
         site: node.site.to_string(),

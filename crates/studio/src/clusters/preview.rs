@@ -39,9 +39,7 @@ const MOST_KEPT: usize = 100;
 /// Settings to be tried, as they were typed; what is empty stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
-    /// The fewest nodes.
     pub min: String,
-    /// The most nodes.
     pub max: String,
     /// For how many seconds a node stays idle.
     pub idle: String,
@@ -56,7 +54,6 @@ pub struct Typed {
 /// A cluster as it is set, what was typed, and what came of it.
 #[derive(Debug)]
 pub struct Preview {
-    /// The cluster's name.
     pub cluster: String,
     /// How it scales now.
     pub scale: ScaleSettings,
@@ -72,7 +69,6 @@ pub struct Preview {
     pub problems: Vec<Problem>,
     /// Why nothing was worked out, where no field is to blame.
     pub refusal: Option<String>,
-    /// What came out.
     pub report: Option<Arc<Report>>,
 }
 

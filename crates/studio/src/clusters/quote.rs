@@ -3,16 +3,17 @@
 
 use atelier_domain::Money;
 use atelier_domain::access::Action;
-use atelier_domain::compute::cluster::{DEFAULT_IDLE, ScaleSettings};
+use atelier_domain::compute::cluster::ScaleSettings;
 use atelier_domain::compute::size::{Price, Size, SizeName};
 use atelier_domain::error::AppError;
+use atelier_domain::money::MONTH;
 use atelier_domain::text::{Problem, counted};
-use atelier_domain::time::Span;
 
 use crate::caller::Caller;
 use crate::clusters::commands as cluster;
+use crate::clusters::typed::TypedScale;
 use crate::orders::ask;
-use crate::typed::{Problems, whole};
+use crate::typed::Problems;
 
 /// A price, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub async fn quote_new_cluster(caller: &Caller, size: &str, scale: [&str; 3]) ->
         let missing = || Problem::new("size", format!("There is no size “{name}”."));
         catalogue.size(&name).ok_or_else(missing)
     }));
-    let scale = crate::clusters::quote::scale(&mut problems, scale, 0);
+    let scale = typed(scale).read(&mut problems, 0);
     Ok(match (size, scale) {
         (Some(size), Some(scale)) => Quoted::Price(of_cluster(size, scale, &caller.studio.settings().currency)),
         _ => Quoted::unclear(problems.0),
@@ -67,22 +68,15 @@ pub async fn quote_scaling(caller: &Caller, name: &str, scale: [&str; 3]) -> Res
     let catalogue = caller.studio.engine().catalogue();
     let size = catalogue.size(&size).ok_or_else(|| AppError::not_found("size"))?;
     let mut problems = Problems::new();
-    Ok(match crate::clusters::quote::scale(&mut problems, scale, present.warm) {
+    Ok(match typed(scale).read(&mut problems, present.warm) {
         None => Quoted::unclear(problems.0),
         Some(wanted) if wanted == (ScaleSettings { idle: wanted.idle, ..present }) => Quoted::Unchanged,
         Some(wanted) => Quoted::Price(of_cluster(size, wanted, &caller.studio.settings().currency)),
     })
 }
 
-/// Minimum, maximum and nodes kept ready; who says nothing about the last leaves it as it is.
-fn scale(problems: &mut Problems, [min, max, warm]: [&str; 3], present: u32) -> Option<ScaleSettings> {
-    let min = problems.take(whole("min", "The minimum", min));
-    let max = problems.take(whole("max", "The maximum", max));
-    let warm = match warm.trim() {
-        "" => Some(present),
-        typed => problems.take(whole("warm", "The number of nodes kept ready", typed)),
-    };
-    problems.take(ScaleSettings { min: min?, max: max?, idle: DEFAULT_IDLE, warm: warm? }.check())
+const fn typed<'a>([min, max, warm]: [&'a str; 3]) -> TypedScale<'a> {
+    TypedScale { min, max, idle: None, warm }
 }
 
 /// At its most, and when nothing runs.
@@ -94,9 +88,9 @@ fn of_cluster(size: &Size, scale: ScaleSettings, currency: &str) -> Quote {
     let least = match scale.min.max(scale.warm) {
         0 => "When nothing waits or runs it has no nodes and costs nothing.".to_owned(),
         min => {
-            let month = Money::of(times(size.price, min), Span::hours(30 * 24)).said(currency);
+            let month = Money::of(times(size.price, min), MONTH).said(currency);
             let (kept, hourly) = (nodes(min), price(min));
-            format!("It keeps {kept} also when nothing runs: {hourly} an hour, {month} in 30 days.")
+            format!("It keeps {kept} also when nothing runs: {hourly} an hour, {month} a month.")
         }
     };
     let ready = (scale.warm > 0).then(|| {
@@ -114,6 +108,7 @@ const fn times(price: Price, count: u32) -> Price {
 #[cfg(test)]
 mod tests {
     use atelier_domain::compute::Resources;
+    use atelier_domain::compute::cluster::DEFAULT_IDLE;
     use atelier_domain::compute::size::{Family, SiteName};
 
     use super::*;
@@ -137,28 +132,15 @@ mod tests {
             none.lines,
             ["4 nodes of size small at €0.40 each.", "When nothing waits or runs it has no nodes and costs nothing."]
         );
-        assert_eq!(quote(2, 2).lines[1], "It keeps 2 nodes also when nothing runs: €0.80 an hour, €576.00 in 30 days.");
+        assert_eq!(quote(2, 2).lines[1], "It keeps 2 nodes also when nothing runs: €0.80 an hour, €584.00 a month.");
         let warm = of_cluster(&small(), ScaleSettings { min: 1, max: 4, idle: DEFAULT_IDLE, warm: 2 }, "EUR");
         assert_eq!(
             warm.lines[1..],
             [
-                "It keeps 2 nodes also when nothing runs: €0.80 an hour, €576.00 in 30 days.",
+                "It keeps 2 nodes also when nothing runs: €0.80 an hour, €584.00 a month.",
                 "While jobs run, 2 nodes more up to the maximum wait idle for the next: €0.80 an hour.",
             ]
         );
         assert_eq!(quote(0, 1).lines[0], "1 node of size small at €0.40 each.");
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_in_place_of_a_price() {
-        for (min, max, said) in [
-            ("5", "4", "The minimum of 5 is above the maximum of 4."),
-            ("", "4", "The minimum is missing; type a whole number."),
-            ("1", "many", "this is “many”"),
-        ] {
-            let mut problems = Problems::new();
-            assert_eq!(scale(&mut problems, [min, max, ""], 0), None);
-            assert!(problems.0.iter().any(|problem| problem.message.contains(said)), "{:?}", problems.0);
-        }
     }
 }

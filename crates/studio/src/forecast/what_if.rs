@@ -13,7 +13,7 @@ use atelier_simulate::forecast::{self, Eta, WhatIf};
 use crate::caller::Caller;
 use crate::clusters::commands::tier_of;
 use crate::forecast::etas::MOST;
-use crate::jobs::submit::{JobRequest, prepare};
+use crate::jobs::submit::{JobRequest, Prepared, prepare};
 use crate::orders::{ask, said};
 
 /// The most clusters in a table, and the most sizes.
@@ -25,7 +25,6 @@ const MOST_SIZES: usize = 6;
 pub struct Choice {
     /// The cluster's name; none for nodes of its own.
     pub cluster: Option<String>,
-    /// The size of its nodes.
     pub size: String,
     /// Whether dedicated work may take those nodes back.
     pub tier: Tier,
@@ -44,7 +43,6 @@ pub struct Choice {
 /// A table of choices, and how long such jobs take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// The lines.
     pub rows: Vec<Choice>,
     /// How long such a job runs, as far as anybody knows.
     pub run: Option<Span>,
@@ -184,9 +182,9 @@ async fn candidates(caller: &Caller, request: &JobRequest) -> Result<Vec<Candida
     Ok(found)
 }
 
-fn judged<T>(prepared: Result<(JobSpec, T), AppError>) -> Result<Result<JobSpec, String>, AppError> {
+fn judged(prepared: Result<Prepared<'_>, AppError>) -> Result<Result<JobSpec, String>, AppError> {
     match prepared {
-        Ok((spec, _)) => Ok(Ok(spec)),
+        Ok(prepared) => Ok(Ok(prepared.spec().clone())),
         Err(AppError::Invalid { problems }) => {
             Ok(Err(problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join(" ")))
         }

@@ -29,7 +29,7 @@ pub struct LogChoice {
 }
 
 /// A log in a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile(PathBuf);
 
 impl LogFile {

@@ -1,12 +1,10 @@
 //! One job with everything that is known of it.
 
 use atelier_domain::access::{Action, Whose};
-use atelier_domain::compute::job::{AfterWhat, EndedAs, JobPhase, Target, Verdict};
-use atelier_domain::compute::size::Tier;
+use atelier_domain::compute::job::{AfterWhat, EndedAs, JobPhase, Verdict};
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::error::AppError;
-use atelier_domain::time::Span;
-use atelier_domain::world::{About, World};
+use atelier_domain::world::About;
 use atelier_domain::{Money, Timestamp};
 use atelier_engine::fleet::{LogInfo, LogName};
 use atelier_engine::store::{DecisionEntry, DecisionFilter, JobRow};
@@ -14,12 +12,11 @@ use atelier_protocol::Task;
 use atelier_simulate::forecast::Eta;
 
 use crate::caller::Caller;
-use crate::environments::commands as environment;
 use crate::forecast::etas as forecast;
 use crate::jobs::log::{Place, Search, Window};
 use crate::jobs::metrics::Metrics;
 use crate::jobs::outputs::Outputs;
-use crate::jobs::view::Compute;
+use crate::jobs::view::{Standing, Why, standings};
 use crate::jobs::{log, metrics, outputs, retention};
 use crate::orders::ask;
 
@@ -31,26 +28,21 @@ const DEPENDENTS: usize = 20;
 /// A stretch of a job's life.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What it is called.
     pub label: String,
     /// What colours it: a class of the style sheet.
     pub class: &'static str,
-    /// When it began.
     pub from: Timestamp,
-    /// When it was over; not yet, if none.
     pub to: Option<Timestamp>,
 }
 
 /// One attempt.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Its number.
     pub number: u32,
     /// Where it ran, in the order of its parts.
     pub nodes: Vec<NodeId>,
     /// When it began to run.
     pub started: Option<Timestamp>,
-    /// When it was over.
     pub ended: Option<Timestamp>,
     /// How; none if it is not over.
     pub verdict: Option<Verdict>,
@@ -74,7 +66,6 @@ pub struct Look {
 /// The log that is shown.
 #[derive(Clone, Debug)]
 pub struct LogPanel {
-    /// All logs of the job.
     pub all: Vec<LogInfo>,
     /// Which of them, if there is any.
     pub shown: Option<(LogName, Window)>,
@@ -82,7 +73,6 @@ pub struct LogPanel {
     pub is_named: bool,
     /// Whether this is its end, where more may come.
     pub is_end: bool,
-    /// What was found.
     pub search: Option<Search>,
     /// After how many days all that the job printed and left behind was removed, if it was.
     pub removed_after: Option<u32>,
@@ -91,11 +81,8 @@ pub struct LogPanel {
 /// A job that another one waits for.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// Which.
     pub id: JobId,
-    /// What people call it.
     pub name: String,
-    /// What is wanted of it.
     pub needs: AfterWhat,
     /// How it ended, if it has: well, or otherwise and how.
     pub ended: Option<EndedAs>,
@@ -106,39 +93,27 @@ pub struct Awaited {
 pub struct JobDetail {
     /// What became of its outputs, where they were wanted in Files.
     pub kept: Option<atelier_engine::store::KeptOutputs>,
-    /// Its record.
     pub row: JobRow,
-    /// What it runs.
     pub task: Option<Task>,
-    /// Where.
-    pub compute: Compute,
-    /// Whose.
     pub owner_name: String,
-    /// What it waits for, and what can be done about it.
-    pub waits_for: Option<(String, Option<String>)>,
-    /// Its place in the queue, from 1, and how many wait there.
-    pub position: Option<(u64, u64)>,
+    /// Where it runs, what it waits for, and its place there.
+    pub standing: Standing,
+    /// Why it is in its state, and what would change that.
+    pub why: Option<Why>,
     /// When it starts, while it waits.
     pub eta: Option<Eta>,
     /// Jobs that it waits for, or waited for, by name.
     pub after: Vec<Awaited>,
-    /// Jobs that wait for it.
     pub before: Vec<Awaited>,
     /// How many more of those there are.
     pub more_before: usize,
-    /// Whether its nodes may be taken back.
-    pub tier: Tier,
-    /// Its life so far.
     pub phases: Vec<Phase>,
-    /// Its attempts, the newest first.
     pub attempts: Vec<Attempt>,
     /// What was decided about it, the newest first.
     pub decisions: Vec<DecisionEntry>,
     /// What it has cost, in words; empty if nothing.
     pub cost: String,
-    /// What it printed.
     pub log: LogPanel,
-    /// What it used.
     pub metrics: Option<Metrics>,
     /// What it left behind, by attempt and part.
     pub outputs: Vec<Outputs>,
@@ -167,36 +142,20 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
     let decisions = caller.checked(caller.store().decisions(workspace, &filter).await)?;
     let hour = row.job.submitted.0.div_euclid(3_600_000);
     let charge = caller.checked(caller.store().cost_of_job(workspace, id, hour).await)?;
-    let (target, own_nodes) = (row.job.spec.target.clone(), row.job.own_nodes.clone());
-    let later =
-        atelier_engine::clock::now().since(caller.studio.engine().status().committed_at.unwrap_or(row.job.submitted));
-    let own_tier = row.job.spec.tier;
-    let (compute, waits_for, made, unsettled, position, waiting, tier) = ask(caller, move |world| {
-        let waits_for = world.explain_job(id).map(|reason| (reason.sentence(), reason.next_step()));
+    let own_nodes = row.job.own_nodes.clone();
+    let (made, waiting) = ask(caller, move |world| {
         let made = own_nodes.iter().filter_map(|node| world.node(*node)).map(|node| node.created).min();
         let waiting: Vec<(JobId, AfterWhat)> = world
             .dependents(id)
             .filter_map(|other| Some((other.id, other.spec.after.iter().find(|after| after.job == id)?.needs)))
             .collect();
-        let tier = match &target {
-            Target::Cluster(id) => world.cluster(*id).map_or(own_tier, |cluster| cluster.tier),
-            Target::Instance(_) => Tier::Dedicated,
-            Target::Serverless(_) => own_tier,
-        };
-        let position = world.position(id);
-        (Compute::of(world, &target), waits_for, made, unsettled(world, id, later), position, waiting, tier)
+        (made, waiting)
     })
     .await?;
-    let awaited = row.job.spec.awaited_environment().filter(|_| row.ended.is_none()).map(|pinned| pinned.hash);
-    let waits_for = match (waits_for, awaited) {
-        (Some((sentence, step)), Some(hash)) => {
-            let progress = environment::progress(caller, hash).await?;
-            Some((progress.map_or(sentence.clone(), |progress| format!("{sentence} {progress}")), step))
-        }
-        (waits_for, _) => waits_for,
-    };
+    let standing = standings(caller, &[&row]).await?.remove(&id).ok_or_else(|| AppError::not_found("job"))?;
+    let why = standing.why(&row);
     let eta = forecast::eta(caller, &row.job).await;
-    let cost = match charge.cost.saturating_add(unsettled) {
+    let cost = match charge.cost.saturating_add(standing.unsettled) {
         0 => String::new(),
         cost => Money(cost).said(&caller.studio.settings().currency),
     };
@@ -234,14 +193,12 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
         kept,
         row,
         task,
-        compute,
         owner_name,
-        waits_for,
-        position,
+        standing,
+        why,
         after,
         before,
         more_before,
-        tier,
         eta,
         phases,
         attempts,
@@ -251,19 +208,6 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
         metrics,
         outputs,
     })
-}
-
-/// What its nodes have cost since they were last charged, by its share of their cores.
-fn unsettled(world: &World, id: JobId, later: Span) -> u64 {
-    let Some(job) = world.job(id) else { return 0 };
-    let weight = |job: &atelier_domain::compute::job::Job| job.takes().cores.max(1);
-    let share = |node: NodeId| {
-        let cost = world.node(node).map_or(0, |node| world.unsettled(node, later));
-        let others = world.on_node(node).into_iter().flat_map(|on| &on.jobs).filter_map(|job| world.job(*job));
-        let all: u64 = others.map(weight).sum();
-        u64::try_from(u128::from(cost) * u128::from(weight(job)) / u128::from(all.max(1))).unwrap_or(u64::MAX)
-    };
-    job.allocations.iter().fold(0_u64, |sum, allocation| sum.saturating_add(share(allocation.node)))
 }
 
 fn panel(fleet: &atelier_engine::fleet::Fleet, row: &JobRow, look: &Look) -> std::io::Result<LogPanel> {

@@ -56,9 +56,7 @@ pub struct Beginning {
 /// What is to be said about the packages of what is to be run.
 #[derive(Debug)]
 pub struct Advice {
-    /// In short.
     pub title: String,
-    /// In full.
     pub text: String,
     /// The instance that can be frozen.
     pub freeze: Option<String>,

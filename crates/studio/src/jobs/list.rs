@@ -16,7 +16,7 @@ use atelier_simulate::forecast::Eta;
 
 use crate::caller::Caller;
 use crate::forecast::etas as forecast;
-use crate::jobs::view::{Compute, StateTab};
+use crate::jobs::view::{Compute, StateTab, standings};
 use crate::orders::ask;
 
 /// How many lines a page has.
@@ -25,7 +25,6 @@ const PAGE: usize = 50;
 /// What the list shows, as the URL holds it: `?q=&state=&owner=&compute=&tag=&array=&after=&before=`.
 #[derive(Clone, Debug, Default)]
 pub struct JobsQuery {
-    /// Part of a name.
     pub q: String,
     /// Only those under this tab.
     pub state: Option<StateTab>,
@@ -46,7 +45,6 @@ pub struct JobsQuery {
 /// One page of the list.
 #[derive(Clone, Debug)]
 pub struct JobsPage {
-    /// The lines.
     pub lines: Vec<JobView>,
     /// How many jobs fit, by state, whatever the tab.
     pub counts: BTreeMap<JobState, u64>,
@@ -65,7 +63,6 @@ pub struct JobsPage {
 pub struct ArrayView {
     /// The first job of it.
     pub first: JobId,
-    /// How many there are.
     pub count: u32,
     /// How many in which state.
     pub states: BTreeMap<JobState, u64>,
@@ -76,29 +73,21 @@ pub struct ArrayView {
 /// A line of the list: a job, or an array of them.
 #[derive(Clone, Debug)]
 pub struct JobView {
-    /// Which.
     pub id: JobId,
-    /// What people call it.
     pub name: String,
-    /// Its state.
     pub state: JobState,
     /// Why it is so, as a sentence; empty if that goes without saying.
     pub reason: String,
     /// When it starts, while it waits.
     pub eta: Option<Eta>,
-    /// Where.
     pub compute: Compute,
-    /// Whose.
     pub owner: UserId,
-    /// The same by name.
     pub owner_name: String,
-    /// When it was submitted.
     pub submitted: Timestamp,
     /// When it began to run, and when that was over.
     pub ran: Option<(Timestamp, Option<Timestamp>)>,
     /// What it has cost, in words; empty if nothing.
     pub cost: String,
-    /// Its tags.
     pub tags: Tags,
     /// The array, if this is the line of one.
     pub array: Option<ArrayView>,
@@ -201,35 +190,31 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
     let ids: Vec<JobId> = lines.iter().map(|line| line.row.job.id).collect();
     let since = lines.iter().map(|line| line.row.job.submitted).min().unwrap_or(Timestamp(0));
     let costs = caller.checked(caller.store().job_costs(workspace, &ids, since).await)?;
-    let asked: Vec<(JobId, Target)> =
-        lines.iter().map(|line| (line.row.job.id, line.row.job.spec.target.clone())).collect();
-    let told: HashMap<JobId, (Compute, Option<String>, Tier)> = ask(caller, move |world| {
-        let tell = |(id, target): (JobId, Target)| {
-            let why = world.explain_job(id).map(|reason| reason.sentence());
-            let tier = match &target {
-                Target::Cluster(id) => world.cluster(*id).map(|cluster| cluster.tier).unwrap_or_default(),
-                Target::Instance(_) | Target::Serverless(_) => Tier::Dedicated,
-            };
-            (id, (Compute::of(world, &target), why, tier))
-        };
-        asked.into_iter().map(tell).collect()
-    })
-    .await?;
+    let rows: Vec<&JobRow> = lines.iter().map(|line| &line.row).collect();
+    let mut standings = standings(caller, &rows).await?;
     let waits = |line: &&JobLine| line.array.is_empty() && line.row.ended.is_none() && line.row.job.is_queued();
     let waiting = lines.iter().filter(waits).map(|line| (PoolKey::of_job(&line.row.job), line.row.job.id)).collect();
     let mut etas = forecast::etas(caller, waiting).await;
     let currency = &caller.studio.settings().currency;
     let view = |line: JobLine| {
         let JobLine { row, array, unmade } = line;
-        let nobody = (Compute::Gone(String::new()), None, Tier::Dedicated);
-        let (compute, why, tier) = told.get(&row.job.id).cloned().unwrap_or(nobody);
-        let cost = costs.get(&row.job.id).map(|cost| Money(*cost).said(currency)).unwrap_or_default();
+        let standing = standings.remove(&row.job.id);
+        let why = standing.as_ref().and_then(|standing| standing.why(&row));
+        let unsettled = standing.as_ref().filter(|_| array.is_empty()).map_or(0, |standing| standing.unsettled);
+        let cost = match costs.get(&row.job.id).copied().unwrap_or_default().saturating_add(unsettled) {
+            0 => String::new(),
+            cost => Money(cost).said(currency),
+        };
+        let (compute, tier) = standing.map_or_else(
+            || (Compute::Gone(String::new()), Tier::Dedicated),
+            |standing| (standing.compute, standing.tier),
+        );
         let owner_name = names.get(&row.job.owner).cloned().unwrap_or_else(|| row.job.owner.to_string());
         let place = row.job.array;
         JobView {
             id: row.job.id,
             state: row.state,
-            reason: reason(&row, why),
+            reason: why.map(|why| why.sentence).unwrap_or_default(),
             eta: etas.remove(&row.job.id),
             compute,
             owner_name,
@@ -237,7 +222,7 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
             ran: row.job.when.started.map(|started| (started, row.job.when.ending.or(row.ended))),
             cost,
             is_held: row.job.held.is_some(),
-            tier: if row.job.spec.tier.is_dedicated() { tier } else { row.job.spec.tier },
+            tier,
             index: place.filter(|_| array.is_empty()).map(|place| place.index),
             array: place.filter(|_| !array.is_empty()).map(|place| ArrayView {
                 first: place.first,
@@ -251,18 +236,4 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
         }
     };
     Ok(lines.into_iter().map(view).collect())
-}
-
-/// Why a job is in its state.
-pub fn reason(row: &JobRow, waits_for: Option<String>) -> String {
-    match (&row.verdict, row.state) {
-        (Some(_), JobState::Completed) => String::new(),
-        (Some(verdict), JobState::Cancelled) if row.job.attempt == 0 => {
-            let phrase = verdict.phrase();
-            let before = if phrase.contains("never started") { "" } else { " before it started" };
-            format!("It {phrase}{before}.")
-        }
-        (Some(verdict), _) => format!("It {}.", verdict.phrase()),
-        (None, _) => waits_for.unwrap_or_default(),
-    }
 }

@@ -26,7 +26,6 @@ const STRIDE: usize = 1 << 20;
 /// Where to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// At the end.
     End,
     /// From that byte on.
     From(u64),
@@ -39,7 +38,6 @@ pub enum Place {
 pub struct Line {
     /// Its number from 1; none far into a very long log.
     pub number: Option<u64>,
-    /// Its text.
     pub pieces: Vec<Piece>,
     /// How many bytes of it are not shown.
     pub left_out: usize,
@@ -48,7 +46,6 @@ pub struct Line {
 /// What is shown of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The lines.
     pub lines: Vec<Line>,
     /// The first byte of them.
     pub from: u64,
@@ -73,25 +70,42 @@ pub trait Printed {
 }
 
 /// One log of a job.
-struct OfJob<'a>(&'a JobLogs, LogName);
+#[derive(Clone, Debug)]
+pub struct JobLog {
+    logs: JobLogs,
+    pub name: LogName,
+}
 
-impl Printed for OfJob<'_> {
+impl JobLog {
+    /// One of those logs.
+    pub const fn new(logs: JobLogs, name: LogName) -> Self {
+        Self { logs, name }
+    }
+}
+
+impl PartialEq for JobLog {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Printed for JobLog {
     fn length(&self) -> u64 {
-        self.0.length(self.1)
+        self.logs.length(self.name)
     }
 
     fn read(&self, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        self.0.read(self.1, from, most)
+        self.logs.read(self.name, from, most)
     }
 
     fn path(&self) -> PathBuf {
-        self.0.path(self.1)
+        self.logs.path(self.name)
     }
 }
 
 /// Reads a window. Blocks, and is quick but for the first look at a very long log.
 pub fn window(logs: &JobLogs, name: LogName, place: Place) -> io::Result<Window> {
-    window_of(&OfJob(logs, name), place)
+    window_of(&JobLog::new(logs.clone(), name), place)
 }
 
 /// The same of anything that is printed.
@@ -148,11 +162,6 @@ fn position(bytes: &[u8]) -> Option<usize> {
 }
 
 /// How many lines end before a byte, remembered for the next time; none if that is too far to count.
-pub fn count(logs: &JobLogs, name: LogName, upto: u64) -> io::Result<Option<u64>> {
-    count_in(&OfJob(logs, name), upto)
-}
-
-/// The same of anything that is printed.
 pub fn count_in(log: &impl Printed, upto: u64) -> io::Result<Option<u64>> {
     /// Up to which byte a log was counted, and how many lines that were.
     static COUNTED: LazyLock<Mutex<HashMap<PathBuf, (u64, u64)>>> = LazyLock::new(Mutex::default);
@@ -185,7 +194,6 @@ pub fn count_in(log: &impl Printed, upto: u64) -> io::Result<Option<u64>> {
 pub struct Found {
     /// The byte at which it begins.
     pub at: u64,
-    /// The line.
     pub line: Line,
 }
 
@@ -196,7 +204,6 @@ pub struct Search {
     pub found: Vec<Found>,
     /// From which byte on was looked.
     pub from: u64,
-    /// Whether there are more.
     pub has_more: bool,
 }
 
@@ -206,7 +213,7 @@ pub fn search(logs: &JobLogs, name: LogName, text: &str) -> io::Result<Search> {
     let length = logs.length(name);
     let from = length.saturating_sub(MOST_SEARCHED);
     let mut search = Search { from, ..Search::default() };
-    let mut number = count(logs, name, from)?.map(|lines| lines + 1);
+    let mut number = count_in(&JobLog::new(logs.clone(), name), from)?.map(|lines| lines + 1);
     let (mut at, mut rest): (u64, Vec<u8>) = (from, Vec::new());
     // The byte at which the line in `rest` begins; what is cut off a very long line is not searched.
     let mut begins = from;

@@ -28,7 +28,6 @@ pub struct Metrics {
     pub from: Timestamp,
     /// When the last is.
     pub to: Timestamp,
-    /// Cores.
     pub cores: Series,
     /// Memory in MiB.
     pub memory: Series,

@@ -1,5 +1,7 @@
 //! Jobs: submitted, queued, looked at, ended.
 
+pub mod actions;
+pub mod again;
 pub mod detail;
 pub mod form;
 pub mod list;

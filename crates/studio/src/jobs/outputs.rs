@@ -33,7 +33,6 @@ pub struct OutputFile {
 /// What one part of one attempt left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outputs {
-    /// Which attempt.
     pub attempt: u32,
     /// Which part, from 0.
     pub rank: u32,

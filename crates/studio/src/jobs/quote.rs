@@ -26,7 +26,7 @@ pub async fn quote_job(caller: &Caller, values: &Values) -> Result<Quoted, AppEr
     // What is run makes no difference to the price.
     let request = JobRequest { command: vec!["true".into()], ..typed };
     match prepare(caller, &request).await {
-        Ok((spec, _)) if problems.is_empty() => priced_spec(caller, &spec, request.array).await,
+        Ok(prepared) if problems.is_empty() => priced_spec(caller, prepared.spec(), request.array).await,
         Ok(_) => Ok(Quoted::unclear(problems)),
         Err(AppError::Invalid { problems: more }) => {
             let fresh = more.into_iter().filter(|more| !problems.iter().any(|known| known.field == more.field));

@@ -25,30 +25,23 @@ const SHOWN: usize = 100;
 pub struct ServerlessPage {
     /// The first of them: those on nodes before those that wait.
     pub jobs: Vec<ServerlessJob>,
-    /// How many there are.
     pub all: u64,
 }
 
 /// A serverless job that is not over.
 #[derive(Clone, Debug)]
 pub struct ServerlessJob {
-    /// Which.
     pub id: JobId,
-    /// What people call it.
     pub name: String,
-    /// Whose it is.
     pub owner: String,
-    /// Its state.
     pub state: JobState,
     /// Why it waits; empty while it runs.
     pub why: String,
-    /// The size of its nodes.
     pub size: String,
     /// Whether its nodes may be taken back.
     pub tier: Tier,
     /// On how many at once.
     pub nodes: u32,
-    /// When it was submitted.
     pub submitted: Timestamp,
     /// When it ran on all of its nodes.
     pub started: Option<Timestamp>,

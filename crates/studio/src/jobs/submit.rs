@@ -13,17 +13,16 @@ use atelier_domain::compute::size::{ComputeName, Size, SizeName, Tier};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::error::AppError;
 use atelier_domain::files::FilePath;
-use atelier_domain::reason::Reason;
 use atelier_domain::text::Problem;
 use atelier_domain::time::Span;
-use atelier_domain::world::{Answer, ArrayChange, Order};
+use atelier_domain::world::{Answer, Order};
 use atelier_engine::run::{CommandId, Payload};
 use atelier_protocol::{Run, Task, TaskFile};
 use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
 use crate::clusters::commands::tier_of;
-use crate::orders::{ask, order};
+use crate::orders::order;
 
 /// The longest name of a job.
 pub const MAX_JOB_NAME: usize = 64;
@@ -75,9 +74,7 @@ pub struct JobRequest {
     pub after: Vec<AfterRequest>,
     /// How many times it runs, each with its own `ATELIER_ARRAY_INDEX`.
     pub array: Option<u32>,
-    /// Variables.
     pub environment: BTreeMap<String, String>,
-    /// Notes.
     pub tags: Tags,
     /// Uploaded files for its folder.
     pub files: Vec<TaskFile>,
@@ -95,11 +92,9 @@ pub struct JobRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AfterRequest {
-    /// After its success.
     Success(String),
     /// After what `needs` says.
     Told {
-        /// Its id.
         job: String,
         /// `success` or `any`.
         #[serde(default)]
@@ -142,7 +137,6 @@ impl AfterRequest {
 pub struct Submitted {
     /// The job, or the first of an array.
     pub first: JobId,
-    /// How many.
     pub count: u32,
 }
 
@@ -340,31 +334,51 @@ impl Asked {
     }
 }
 
-/// Submits a job or an array of jobs for the caller.
+/// A request whose every field was found good, with all that it names looked up. What it uploaded is claimed.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    request: &'a JobRequest,
+    spec: JobSpec,
+    payload: Payload,
+}
+
+impl Prepared<'_> {
+    /// What it needs.
+    pub const fn spec(&self) -> &JobSpec {
+        &self.spec
+    }
+
+    /// Submits it, as a job or as an array of jobs. Needs `job.submit`.
+    pub async fn submit(self, caller: &Caller, id: CommandId) -> Result<Submitted, AppError> {
+        caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
+        let Self { request, mut spec, payload } = self;
+        let wanted = |spec: JobSpec| match request.array {
+            Some(count) => Order::SubmitArray { spec, count },
+            None => Order::Submit(spec),
+        };
+        let is_about_others = |error: &AppError| matches!(error, AppError::Invalid { problems } if problems.iter().all(|problem| problem.field == "after"));
+        let mut answer = order(caller, id.clone(), wanted(spec.clone()), Some(payload.clone()), None).await;
+        if !spec.after.is_empty() && answer.as_ref().is_err_and(is_about_others) {
+            // What it waits for may have ended between the look and the order, now or when the same was asked before.
+            let mut problems = Vec::new();
+            spec.after = awaited(caller, &request.after, &mut problems).await?;
+            if problems.is_empty() {
+                answer = order(caller, id.beside("after an end"), wanted(spec), Some(payload), None).await;
+            }
+        }
+        let answer = answer?;
+        caller.checked(Submitted::of(answer).ok_or("a submission was answered with something else"))
+    }
+}
+
+/// Judges every field and submits what is good. Needs `job.submit`.
 pub async fn submit(caller: &Caller, id: CommandId, request: &JobRequest) -> Result<Submitted, AppError> {
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
-    let (spec, payload) = prepare(caller, request).await?;
-    let wanted = |spec: JobSpec| match request.array {
-        Some(count) => Order::SubmitArray { spec, count },
-        None => Order::Submit(spec),
-    };
-    let after = spec.after.clone();
-    let mut answer = order(caller, id.clone(), wanted(spec), Some(payload), None).await;
-    let is_about_others = |error: &AppError| matches!(error, AppError::Invalid { problems } if problems.iter().all(|problem| problem.field == "after"));
-    if !after.is_empty() && answer.as_ref().is_err_and(is_about_others) {
-        // What it waits for may have ended between the look and the order.
-        let (spec, payload) = prepare(caller, request).await?;
-        if spec.after != after {
-            let again = crate::schedules::commands::beside(&id, "after an end");
-            answer = order(caller, again, wanted(spec), Some(payload), None).await;
-        }
-    }
-    let answer = answer?;
-    caller.checked(Submitted::of(answer).ok_or("a submission was answered with something else"))
+    prepare(caller, request).await?.submit(caller, id).await
 }
 
 /// Judges every field; nothing is submitted.
-pub async fn prepare(caller: &Caller, request: &JobRequest) -> Result<(JobSpec, Payload), AppError> {
+pub async fn prepare<'a>(caller: &Caller, request: &'a JobRequest) -> Result<Prepared<'a>, AppError> {
     let mut problems = Vec::new();
     let task = request.task().map_err(|more| problems.extend(more)).ok();
     problems.extend(missing_files(caller, &request.files).await);
@@ -418,7 +432,7 @@ pub async fn prepare(caller: &Caller, request: &JobRequest) -> Result<(JobSpec, 
     match (spec, task) {
         (Some(spec), Some(task)) if problems.is_empty() => {
             let payload = Payload::of(request.shown_name(), request.tags.clone(), &task);
-            Ok((spec, Payload { keep_in: request.keep_in.trim().to_owned(), ..payload }))
+            Ok(Prepared { request, spec, payload: Payload { keep_in: request.keep_in.trim().to_owned(), ..payload } })
         }
         _ => Err(AppError::Invalid { problems }),
     }
@@ -501,34 +515,6 @@ async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Vec<Problem> {
         }
     }
     missing
-}
-
-/// Ends a job. Its owner may, and who may end anybody's.
-pub async fn cancel(caller: &Caller, id: CommandId, job: JobId) -> Result<Answer, AppError> {
-    let me = caller.actor()?.person.id.clone();
-    let workspace = caller.actor()?.workspace.id.clone();
-    let owner = ask(caller, move |world| {
-        world.look_up(job).filter(|job| job.workspace == workspace).map(|job| job.owner.clone())
-    })
-    .await?;
-    let whose = match owner {
-        Some(owner) if owner == me => Whose::Own,
-        Some(_) => Whose::Others,
-        // It is over, or there never was one: the engine says which.
-        None => Whose::Own,
-    };
-    caller.authorise_for(Action::JobCancel, whose).await?;
-    order(caller, id, Order::Cancel(job), None, None).await
-}
-
-/// Ends all jobs of an array that are not over. Whether the caller may was judged before.
-pub async fn cancel_array(caller: &Caller, id: CommandId, array: JobId) -> Result<Answer, AppError> {
-    order(caller, id, Order::ChangeArray { array, change: ArrayChange::Cancel }, None, None).await
-}
-
-/// Whether a refusal says that the job is over: nothing is left to end.
-pub fn is_over(error: &AppError, job: JobId) -> bool {
-    matches!(error, AppError::Refused { code, .. } if *code == Reason::IsOver { job }.code())
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
-//! Turns: waiting jobs that are held back, let go and moved, and running ones that are sent back to the queue.
+//! The place of a queued job among others, and how it is changed.
 
-use atelier_domain::access::{Action, Grant, Whose};
+use atelier_domain::access::Whose;
+use atelier_domain::compute::JobId;
 use atelier_domain::compute::job::Job;
-use atelier_domain::compute::{JobId, NodeId};
+use atelier_domain::compute::verb::Verb;
 use atelier_domain::error::AppError;
 use atelier_domain::text::{Problem, shortened};
-use atelier_domain::world::{Answer, ArrayChange, MoveTo, Order, PoolKey, World};
+use atelier_domain::world::{Answer, MoveTo, Order, PoolKey, World};
 use atelier_engine::run::CommandId;
 
 use crate::caller::Caller;
+use crate::jobs::actions::whose;
 use crate::orders::{ask, order};
 
 /// How far a neighbour is looked for.
@@ -17,13 +19,11 @@ const LOOKED_THROUGH: usize = 10_000;
 /// Where people move a job to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// To the front.
     Front,
     /// Before the one that is before it.
     Up,
     /// Behind the one that is behind it.
     Down,
-    /// To the back.
     Back,
     /// Right before another one.
     Before(JobId),
@@ -61,7 +61,6 @@ impl Step {
 pub enum Among {
     /// Those of its owner: nobody else is overtaken.
     Own,
-    /// Everybody's.
     All,
 }
 
@@ -79,63 +78,13 @@ impl Among {
     }
 }
 
-/// Whose a job is, for rights. One that is over, or never was, counts as one's own: the engine says which.
-async fn whose(caller: &Caller, job: JobId) -> Result<Whose, AppError> {
-    let (me, workspace) = (caller.actor()?.person.id.clone(), caller.actor()?.workspace.id.clone());
-    let owner = ask(caller, move |world| {
-        world.look_up(job).filter(|job| job.workspace == workspace).map(|job| job.owner.clone())
-    })
-    .await?;
-    Ok(if owner.is_none_or(|owner| owner == me) { Whose::Own } else { Whose::Others })
-}
-
-/// Keeps a waiting job from starting. Needs `job.queue`.
-pub async fn hold(caller: &Caller, id: CommandId, job: JobId, why: Option<String>) -> Result<Answer, AppError> {
-    caller.authorise_for(Action::JobQueue, whose(caller, job).await?).await?;
-    order(caller, id, Order::Hold { job, why: why.clone().unwrap_or_default() }, None, why).await
-}
-
-/// Lets it start again. Needs `job.queue`.
-pub async fn release(caller: &Caller, id: CommandId, job: JobId) -> Result<Answer, AppError> {
-    caller.authorise_for(Action::JobQueue, whose(caller, job).await?).await?;
-    order(caller, id, Order::Release(job), None, None).await
-}
-
-/// Changes the turn of all jobs of an array that wait, made or not. Whether the caller may was judged before.
-pub async fn change_array(
-    caller: &Caller,
-    id: CommandId,
-    array: JobId,
-    change: ArrayChange,
-    why: Option<String>,
-) -> Result<Answer, AppError> {
-    order(caller, id, Order::ChangeArray { array, change }, None, why).await
-}
-
-/// Ends a running job as if its node were taken back: it goes back to the queue. Needs `job.cancel`.
-pub async fn evict(caller: &Caller, id: CommandId, job: JobId, why: Option<String>) -> Result<Answer, AppError> {
-    caller.authorise_for(Action::JobCancel, whose(caller, job).await?).await?;
-    order(caller, id, Order::EvictJob(job), None, why).await
-}
-
-/// Takes a node back, with notice to what runs there. Needs `cluster.scale`.
-pub async fn evict_node(caller: &Caller, id: CommandId, node: NodeId, why: Option<String>) -> Result<Answer, AppError> {
-    caller.authorise(Action::ClusterScale).await?;
-    order(caller, id, Order::EvictNode(node), None, why).await
-}
-
-/// Whether the caller may move jobs over those of others.
-pub fn may_overtake(caller: &Caller) -> Result<bool, AppError> {
-    Ok(caller.actor()?.person.rights().grant(Action::JobQueue) == Grant::Any)
-}
-
 /// Changes a job's place in its queue. Among its owner's jobs that needs `job.queue` for that job; among everybody's, for anybody's.
 pub async fn shift(caller: &Caller, id: CommandId, job: JobId, step: Step, among: Among) -> Result<Answer, AppError> {
     let whose = match among {
         Among::All => Whose::Others,
         Among::Own => whose(caller, job).await?,
     };
-    caller.authorise_for(Action::JobQueue, whose).await?;
+    caller.authorise_for(Verb::MoveJob.right(), whose).await?;
     let workspace = caller.actor()?.workspace.id.clone();
     let to = ask(caller, move |world| match world.look_up(job).filter(|job| job.workspace == workspace) {
         Some(found) => destination(world, &found, step, among),

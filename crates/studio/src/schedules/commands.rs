@@ -4,14 +4,13 @@ use atelier_domain::access::Action as Right;
 use atelier_domain::compute::{InstanceId, ScheduleId};
 use atelier_domain::error::AppError;
 use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
-use atelier_domain::text::hex;
 use atelier_domain::world::{Answer, Order, ScheduleTarget};
 use atelier_engine::run::CommandId;
-use sha2::{Digest as _, Sha256};
 
 use crate::caller::Caller;
 use crate::instances::commands as instance;
 use crate::instances::commands::Subject;
+pub use crate::orders::beside;
 use crate::orders::{ask, order};
 use crate::schedules::week::find_week;
 
@@ -213,12 +212,6 @@ fn steps(old: &[(ScheduleId, Schedule)], wanted: &[NewSchedule]) -> Vec<Step> {
     steps.extend(going);
     steps.extend(rest.into_iter().map(|new| Step::Add(new.clone())));
     steps
-}
-
-/// The id of one of several commands that were asked for at once.
-pub fn beside(id: &CommandId, what: &str) -> CommandId {
-    let hash = Sha256::digest(format!("{}/{what}", id.as_str()).as_bytes());
-    CommandId::parse(&hex(&hash)).unwrap_or_else(|_| CommandId::random())
 }
 
 #[cfg(test)]
