@@ -80,6 +80,12 @@ async fn answer((function, fields): Question) -> Option<Element> {
 /// What stands in those of a form's fields that `names` has, joined by commas.
 pub fn typed(form: &HtmlFormElement, names: &str) -> Option<Fields> {
     let data = FormData::new_with_form(form).ok()?;
-    let value = |name: &str| Some((name.to_owned(), data.get(name).as_string()?));
-    Some(Fields(names.split(',').filter_map(value).collect()))
+    let mut fields = Fields::default();
+    for name in names.split(',') {
+        // Also what is empty, and one by one: to collect them is to bring a sort along.
+        if let Some(value) = data.get(name).as_string() {
+            fields.0.insert(name.to_owned(), value);
+        }
+    }
+    Some(fields)
 }
