@@ -19,7 +19,8 @@ impl FromServerFnError for FnError {
         Self(AppError::Transport { message: error.to_string() })
     }
 
-    /// Islands show nothing of a refusal, and to read every kind of them would make the browser's half a fifth larger.
+    /// Islands show nothing of a refusal, and to read every kind of them would make the browser's half a
+    /// fifth larger.
     #[cfg(feature = "hydrate")]
     fn de(_: leptos::server_fn::Bytes) -> Self {
         Self(AppError::Transport { message: "refused".to_owned() })
