@@ -18,6 +18,13 @@ impl FromServerFnError for FnError {
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         Self(AppError::Transport { message: error.to_string() })
     }
+
+    /// Islands show nothing of a refusal, and to read every kind of them would make the browser's half a
+    /// fifth larger.
+    #[cfg(feature = "hydrate")]
+    fn de(_: leptos::server_fn::Bytes) -> Self {
+        Self(AppError::Transport { message: "refused".to_owned() })
+    }
 }
 
 impl From<AppError> for FnError {

@@ -10,15 +10,15 @@ use crate::jobs::typing::{QuoteJob, quote_job};
 use crate::schedules::typing::{CheckCron, QuoteSchedule, check_cron, quote_schedule};
 
 /// Pages write the address of a function into their attributes; this calls it.
-pub fn answer(function: &str, mut fields: Fields) -> Option<Answer> {
-    let mut take = |field: &str| fields.0.remove(field).unwrap_or_default();
+pub fn answer(function: &str, fields: Fields) -> Option<Answer> {
+    let typed = |field: &str| fields.get(field).to_owned();
     Some(match function {
-        CheckCron::PATH => Box::pin(check_cron(take("cron"), take("time_zone"))),
-        CheckName::PATH => Box::pin(check_name(take("name"))),
+        CheckCron::PATH => Box::pin(check_cron(typed("cron"), typed("time_zone"))),
+        CheckName::PATH => Box::pin(check_name(typed("name"))),
         QuoteCluster::PATH => Box::pin(quote_cluster(fields)),
         QuoteInstance::PATH => Box::pin(quote_instance(fields)),
         QuoteJob::PATH => Box::pin(quote_job(fields)),
-        QuoteSchedule::PATH => Box::pin(quote_schedule(take("instance"), fields)),
+        QuoteSchedule::PATH => Box::pin(quote_schedule(fields)),
         _ => return None,
     })
 }

@@ -13,7 +13,8 @@ use crate::islands::Part;
 #[cfg(feature = "ssr")]
 use crate::server::caller::here;
 
-/// The price of `cluster` if it is to scale otherwise, or of one that is to be made of `size`. Needs `cluster.read`.
+/// The price of `cluster` if it is to scale otherwise, or of one that is to be made of `size`. Needs
+/// `cluster.read`.
 #[server(prefix = "/fn", endpoint = "quote_cluster", input = GetUrl)]
 pub async fn quote_cluster(#[server(flatten)] fields: Fields) -> Result<Part, FnError> {
     let caller = here()?;

@@ -1,7 +1,7 @@
 //! What is asked of the server while somebody types. Only the server knows, so nothing is judged here.
 //!
-//! A question is asked once the typing pauses. An answer that comes after something else was typed is dropped, and none is shown
-//! while a pointer is pressed.
+//! A question is asked once the typing pauses. An answer that comes after something else was typed is
+//! dropped, and none is shown while a pointer is pressed.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -24,7 +24,8 @@ pub type Answers = fn(&str, Fields) -> Option<Answer>;
 
 static ANSWERS: OnceLock<Answers> = OnceLock::new();
 
-/// Says who answers, once, before there are islands. They know no noun, so somebody else has the list of functions.
+/// Says who answers, once, before there are islands. They know no noun, so somebody else has the list of
+/// functions.
 pub fn answer_by(answers: Answers) {
     let _ = ANSWERS.set(answers);
 }
@@ -46,7 +47,8 @@ impl Typing {
         Self { pause_millis, newest: Rc::default() }
     }
 
-    /// Asks after the pause what `question` makes of the fields then. `show` gets nothing where no answer came.
+    /// Asks after the pause what `question` makes of the fields then. `show` gets nothing where no answer
+    /// came.
     pub fn ask(
         &self,
         question: impl FnOnce() -> Option<Question> + 'static,
@@ -80,6 +82,12 @@ async fn answer((function, fields): Question) -> Option<Element> {
 /// What stands in those of a form's fields that `names` has, joined by commas.
 pub fn typed(form: &HtmlFormElement, names: &str) -> Option<Fields> {
     let data = FormData::new_with_form(form).ok()?;
-    let value = |name: &str| Some((name.to_owned(), data.get(name).as_string()?));
-    Some(Fields(names.split(',').filter_map(value).collect()))
+    let mut fields = Fields::default();
+    for name in names.split(',') {
+        // Also what is empty, and one by one: to collect them is to bring a sort along.
+        if let Some(value) = data.get(name).as_string() {
+            fields.0.insert(name.to_owned(), value);
+        }
+    }
+    Some(fields)
 }

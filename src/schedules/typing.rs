@@ -15,11 +15,8 @@ use crate::server::caller::here;
 
 /// What the hours of an instance as they stand in the form come to. Needs `instance.read`.
 #[server(prefix = "/fn", endpoint = "quote_schedule", input = GetUrl)]
-pub async fn quote_schedule(
-    #[server(default)] instance: String,
-    #[server(flatten)] fields: Fields,
-) -> Result<Part, FnError> {
-    let outlook = outlook(&here()?, &instance, &fields).await?;
+pub async fn quote_schedule(#[server(flatten)] fields: Fields) -> Result<Part, FnError> {
+    let outlook = outlook(&here()?, fields.get("instance"), &fields).await?;
     Ok(Part::of(|| outlook_view::part(&outlook)))
 }
 

@@ -205,8 +205,8 @@ impl Browser {
         self.send(request.body(Body::from(body)).expect("a request")).await
     }
 
-    /// Asks a server function that changes nothing, such as `check_name?name=x`, as a script does. The text is the piece of
-    /// HTML that it answers with, or its refusal.
+    /// Asks a server function that changes nothing, such as `check_name?name=x`, as a script does. The text
+    /// is the piece of HTML that it answers with, or its refusal.
     pub async fn ask(&mut self, question: &str) -> Page {
         let request = Request::get(format!("/fn/{question}")).header(header::ACCEPT, "application/json");
         let mut page = self.send(request.body(Body::empty()).expect("a request")).await;

@@ -1,7 +1,7 @@
 //! What the server says about a field while one types: whether a name is free, what a cron expression means.
 //!
-//! A field with `data-ask` sends itself (and the fields of its form that `data-ask-with` names) to that server function; the
-//! `data-answer` beside it becomes what is answered.
+//! A field with `data-ask` sends itself (and the fields of its form that `data-ask-with` names) to that
+//! server function; the `data-answer` beside it becomes what is answered.
 
 use leptos::prelude::document;
 use wasm_bindgen::JsCast;

@@ -1,8 +1,8 @@
 //! Prices that follow the typing.
 //!
-//! An element with `data-quote` is or holds a form; `data-quote-of` names the fields that decide. When one of them changes, the
-//! server function in `data-quote` is asked with them, and the `data-quote-part` becomes what it answers. Where no answer comes,
-//! the part is marked as `data-lost`, which style explains.
+//! An element with `data-quote` is or holds a form; `data-quote-of` names the fields that decide. When one of
+//! them changes, the server function in `data-quote` is asked with them, and the `data-quote-part` becomes
+//! what it answers. Where no answer comes, the part is marked as `data-lost`, which style explains.
 
 use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
