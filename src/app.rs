@@ -29,7 +29,7 @@ use crate::files::pages::list::FilesPage;
 use crate::files::pages::trash::TrashPage;
 use crate::files::pages::usage::FilesUsagePage;
 use crate::files::pages::view::FilePage;
-use crate::help::UnknownPage;
+use crate::frame::help::UnknownPage;
 use crate::history::page::ActivityPage;
 use crate::home::HomePage;
 use crate::instances::pages::detail::confirm::ConfirmInstancesPage;

@@ -34,8 +34,6 @@ pub mod form;
 #[cfg(feature = "ssr")]
 pub mod frame;
 #[cfg(feature = "ssr")]
-pub mod help;
-#[cfg(feature = "ssr")]
 pub mod history;
 #[cfg(feature = "ssr")]
 pub mod home;

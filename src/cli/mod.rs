@@ -78,7 +78,7 @@ pub fn main() -> ExitCode {
         "serve" => {
             telemetry::start(&config);
             warn_of_unknown_variables();
-            finish(block_on(serve::run(config)))
+            finish(block_on(serve::run(config, crate::router::build)))
         }
         "environment" => finish(block_on(environment::build(config))),
         "editor" => finish(block_on(editor::install(config))),

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use leptos::server_fn::codec::GetUrl;
 
 #[cfg(feature = "ssr")]
-use crate::clusters::pages::price;
+use crate::components::price;
 use crate::error::FnError;
 use crate::islands::Part;
 #[cfg(feature = "ssr")]

@@ -5,8 +5,8 @@ use atelier_domain::paths;
 use leptos::prelude::*;
 
 use crate::components::{Button, EmptyState, Look, WayOut};
-use crate::compute::page::{counted, framed};
 use crate::frame::Visit;
+use crate::frame::compute::{counted, framed};
 
 /// What a tab says that has nothing to show.
 struct Kind {

@@ -8,9 +8,9 @@ use atelier_studio::jobs::serverless::{ServerlessJob, ServerlessPage, serverless
 use leptos::prelude::*;
 
 use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, TableWrap, Time};
-use crate::compute::page::framed;
+use crate::frame::compute::framed;
+use crate::frame::help;
 use crate::frame::{Visit, load};
-use crate::help;
 use crate::server::caller::here;
 
 /// The tab.
@@ -89,7 +89,7 @@ fn line(visit: &Visit, job: ServerlessJob) -> AnyView {
         <tr data-key=job.id.to_string()>
             <th scope="row"><a class="name nowrap" href=href>{job.name}</a><span class="l2">{facts}</span></th>
             <td><StateTag state=StateWord::of_job(job.state) reason=job.why/></td>
-            <td class="c-size nowrap">{job.size}" "{crate::compute::page::tier_tag(job.tier)}</td>
+            <td class="c-size nowrap">{job.size}" "{crate::components::tier_tag(job.tier)}</td>
             <td class="right" data-label="Nodes">{job.nodes}</td>
             <td class="right nowrap c-cpu"><Time at=since now=now zone=zone/></td>
             <td class="right nowrap c-cpu">{cost}</td>

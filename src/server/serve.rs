@@ -17,7 +17,6 @@ use axum_server::tls_rustls::RustlsConfig;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use secrecy::ExposeSecret as _;
 
-use crate::router;
 use crate::server::apps::{AppPort, PortRange};
 use crate::server::config::Config;
 use crate::server::connections::Limited;
@@ -29,7 +28,7 @@ use crate::server::{agents, first_owner, ssh, uploads};
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs the server until it is told to stop. An error is one line for people.
-pub async fn run(config: Config) -> Result<(), String> {
+pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Result<(), String> {
     let started = clock::instant();
     // The port first: a second server must not touch the data of the first.
     let listener = bind("listen", config.listen)?;
@@ -85,7 +84,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     if let Some(listener) = for_ssh {
         ssh::listen(&state, listener)?;
     }
-    let router = router::build(&state);
+    let router = routes(&state);
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
     let chores = tokio::spawn(chores(state.clone()));

@@ -48,7 +48,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
     let row = &detail.row;
     let back = paths::compute(visit.slug(), "clusters");
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Clusters", back)];
-    let tier = crate::compute::page::tier_tag(row.tier);
+    let tier = crate::components::tier_tag(row.tier);
     let beside = view! {
         <span class="row-tight" data-live="state"><StateTag state=StateWord::of_cluster(row.state) pill=true/>{tier}</span>
     };

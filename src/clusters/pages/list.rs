@@ -12,9 +12,9 @@ use crate::components::{
     Banner, EmptyState, FilterBar, LinkButton, Look, Pager, Query, QuickFilter, Sort, SortHeader, StateTag, StateWord,
     TableWrap, Tone, WayOut,
 };
-use crate::compute::page::framed;
+use crate::frame::compute::framed;
+use crate::frame::help;
 use crate::frame::{Visit, load};
-use crate::help;
 use crate::server::caller::here;
 
 /// The tab of clusters.
@@ -182,7 +182,7 @@ fn line(slug: &str, row: ClusterRow) -> impl IntoView + use<> {
     );
     view! {
         <tr data-key=row.id.to_string()>
-            <th scope="row"><a class="name" href=href>{row.name}</a>{crate::compute::page::tier_tag(row.tier)}</th>
+            <th scope="row"><a class="name" href=href>{row.name}</a>{crate::components::tier_tag(row.tier)}</th>
             <td><StateTag state=StateWord::of_cluster(row.state) reason=row.reason.map(|reason| reason.sentence()).unwrap_or_default()/></td>
             <td class="c-size nowrap">{row.size}<span class="l2">{row.shape}</span></td>
             <td class="right nowrap">{nodes}<span class="l2">{range}</span></td>

@@ -8,6 +8,5 @@ pub mod minimum;
 pub mod new;
 pub mod nodes;
 pub mod preview;
-pub mod price;
 pub mod queue;
 pub mod settings;

@@ -11,13 +11,13 @@ use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
-use crate::clusters::pages::price;
 use crate::clusters::typing::QuoteCluster;
+use crate::components::price;
+use crate::components::tier_choice;
 use crate::components::{
     Card, Crumb, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query, SizeTable, SubmitButton,
     TextField,
 };
-use crate::compute::page::tier_choice;
 use crate::form::FormState;
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;

@@ -11,8 +11,9 @@ use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
 use crate::clusters::pages::detail::blocked;
-use crate::clusters::pages::{minimum, price};
+use crate::clusters::pages::minimum;
 use crate::clusters::typing::QuoteCluster;
+use crate::components::price;
 use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TextField};
 use crate::form::FormState;
 use crate::frame::Visit;

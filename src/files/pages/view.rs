@@ -12,8 +12,8 @@ use leptos::prelude::*;
 use crate::components::{Card, Def, DefList, EmptyState, LinkButton, Look, NavItem, Page, TableWrap, Time, Tone, Why};
 use crate::files::pages::notebook;
 use crate::files::pages::parts::crumbs;
+use crate::frame::help;
 use crate::frame::{Place, Visit, load, studio};
-use crate::help;
 use crate::server::caller::here;
 use crate::server::page;
 

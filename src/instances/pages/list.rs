@@ -16,7 +16,7 @@ use crate::components::{
     Avatar, Banner, BulkAction, BulkBar, BulkForm, EmptyState, FilterBar, Icon, LinkButton, Look, Pager, PickAll,
     PickCell, Query, QuickFilter, Sort, SortHeader, Spark, StateTag, StateWord, TableWrap, Tone, WayOut,
 };
-use crate::compute::page::framed;
+use crate::frame::compute::framed;
 use crate::frame::{Visit, load};
 use crate::instances::pages::detail::parts::{icon, line as next_line};
 use crate::instances::pages::shared_with_me;

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::clusters::pages::price;
+use crate::components::price;
 use crate::components::{CodeBlock, Icon, SubmitButton};
 use crate::instances::wizard::steps::Step;
 use crate::instances::wizard::summary::{QuotaAfter, Summary};

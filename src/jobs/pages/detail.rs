@@ -55,7 +55,7 @@ fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
         .filter_map(|form| visit.form(form).refusal())
         .map(|text| view! { <Banner tone=Tone::Failed text=text/> })
         .collect_view();
-    let tier = crate::compute::page::tier_tag(detail.standing.tier);
+    let tier = crate::components::tier_tag(detail.standing.tier);
     let held = row.job.held.is_some().then(|| view! { <span class="tag" data-state="warning">"Held"</span> });
     let beside = view! {
         <span class="row-tight" data-live="state"><StateTag state=StateWord::of_job(row.state) pill=true/>{held}{tier}</span>

@@ -7,8 +7,8 @@ use atelier_studio::jobs::form::JobForm;
 use leptos::prelude::*;
 use leptos::tachys::html::InertElement;
 
+use crate::components::tier_choice;
 use crate::components::{Card, Checkbox, Field, Icon, SelectField, SizeTable, TextField};
-use crate::compute::page::tier_choice;
 use crate::form::FormState;
 
 /// What to run.

@@ -8,7 +8,7 @@ use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
-use crate::clusters::pages::price;
+use crate::components::price;
 use crate::components::{Banner, Card, Crumb, LinkButton, Look, NavItem, Page, SubmitButton, Tone, Why};
 use crate::form::{Flash, FormState};
 use crate::frame::{Place, Visit, load, studio};

@@ -47,7 +47,7 @@ pub fn row(job: JobView, viewer: &Viewer, query: &Query) -> impl IntoView + use<
             view! { <StateTag state=StateWord::of_job(job.state) reason=reason/>{held} }.into_any()
         }
     };
-    let (compute, tier) = (compute(slug, &job.compute), crate::compute::page::tier_tag(job.tier));
+    let (compute, tier) = (compute(slug, &job.compute), crate::components::tier_tag(job.tier));
     let ran = if job.array.is_some() { String::new() } else { ran(job.ran, now) };
     let owner = if job.owner == viewer.id { "you".to_owned() } else { job.owner_name };
     view! {

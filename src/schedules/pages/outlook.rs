@@ -7,7 +7,7 @@ use atelier_studio::schedules::next::{AwakeCost, NextTime};
 use atelier_studio::schedules::page::Outlook;
 use leptos::prelude::*;
 
-use crate::clusters::pages::price;
+use crate::components::price;
 use crate::components::{Icon, Tone, Why};
 
 /// The side of the page.

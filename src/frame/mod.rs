@@ -1,5 +1,8 @@
 //! The one way in which pages come about: the right is checked, the read is awaited, what fails is explained.
 
+pub mod compute;
+pub mod help;
+
 use std::future::Future;
 
 use atelier_domain::access::{Action, Whose};
@@ -11,7 +14,6 @@ use leptos_router::hooks::use_params_map;
 use crate::components::{NavItem, Shell};
 use crate::error::AppError;
 use crate::form::{Flash, FormState};
-use crate::help;
 use crate::server::page;
 use crate::viewer::Viewer;
 
