@@ -181,8 +181,8 @@ impl InstanceView {
 
     /// What is done to it is done to this.
     pub fn subject(&self) -> Subject {
-        let Instance { id, name, owner, .. } = self.instance.clone();
-        Subject { id, name, owner, state: self.state }
+        let Instance { id, name, owner, .. } = &self.instance;
+        Subject { id: *id, name: name.clone(), owner: owner.clone(), state: self.state }
     }
 
     pub fn shape(&self) -> Resources {
