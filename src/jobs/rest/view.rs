@@ -114,7 +114,9 @@ struct VerdictView {
     /// As the end of a sentence that starts with the job.
     phrase: String,
     /// The same as a whole sentence; none for one that ended well.
+    #[serde(skip_serializing_if = "Option::is_none")]
     sentence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     next_step: Option<String>,
 }
 
