@@ -30,6 +30,7 @@ use crate::instances::commands::{Subject, whose};
 use crate::instances::row::{InstanceRow, Step, complete, row};
 use crate::instances::usage::{Usage, usage};
 use crate::orders::ask;
+use crate::people::names::Names;
 
 /// One instance.
 #[derive(Clone, Debug)]
@@ -321,8 +322,7 @@ fn add_what_is_live(caller: &Caller, detail: &mut InstanceDetail, custom: Vec<Cu
 
 async fn add_names(caller: &Caller, detail: &mut InstanceDetail) -> Result<(), AppError> {
     let Some(setter) = detail.scripts.setter.clone() else { return Ok(()) };
-    let found = caller.checked(caller.store().people_by_id(std::slice::from_ref(&setter)).await)?;
-    detail.scripts.by = found.into_iter().next().map_or_else(|| setter.to_string(), |person| person.name);
+    detail.scripts.by = Names::of(caller, [setter.clone()]).await?.name(&setter);
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use crate::caller::Caller;
 use crate::clock as said;
 use crate::clusters::list::{hour_of_midnight, sees_cost};
 use crate::instances::plan::{NextLine, Plan, say};
+use crate::people::names::Names;
 
 /// How long the words under a state may be.
 const MOST_OF_WHY: usize = 90;
@@ -172,14 +173,12 @@ pub async fn complete(caller: &Caller, rows: &mut [InstanceRow]) -> Result<(), A
     let holders: Vec<String> = rows.iter().map(|row| ledger_name(Holder::Instance(row.id))).collect();
     let since = hour_of_midnight(now, zone);
     let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
-    let mut owners: Vec<UserId> = rows.iter().map(|row| row.owner.clone()).collect();
-    owners.sort();
-    owners.dedup();
-    let people = caller.checked(caller.store().people_by_id(&owners).await)?;
+    let people = Names::of(caller, rows.iter().map(|row| row.owner.clone())).await?;
     let (rights, currency) = (actor.person.rights(), &caller.studio.settings().currency);
     for (row, holder) in rows.iter_mut().zip(&holders) {
-        if let Some(person) = people.iter().find(|person| person.id == row.owner) {
-            row.owner_name.clone_from(&person.name);
+        // Who has no account any more keeps the name that the instance was made with.
+        if people.has(&row.owner) {
+            row.owner_name = people.name(&row.owner);
         }
         let settled = charged.get(holder).map_or(0, |charge| charge.cost);
         row.cost_today = sees_cost(&rights, &actor.person.id, &row.owner)

@@ -9,7 +9,7 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
 
-use crate::components::{Card, Checkbox, Field, LinkButton, Look, PostForm, SizeTable, SubmitButton, TextField};
+use crate::components::{Card, Checkbox, Field, LinkButton, Look, PostForm, SizeTable, SubmitButton, TagsCard};
 use crate::frame::Visit;
 use crate::instances::bulk::BulkVerb;
 use crate::instances::changes::source_key;
@@ -120,31 +120,9 @@ const fn label(source: Source) -> &'static str {
 }
 
 fn tags(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyView {
-    let state = visit.form("tag_instance");
-    if because.is_some() {
-        let tags: Vec<_> = detail.tags.iter().map(|tag| view! { <span class="tag">{tag.clone()}</span> }).collect();
-        let tags = if tags.is_empty() {
-            view! { <p class="muted">"None."</p> }.into_any()
-        } else {
-            view! { <span class="row-tight tags">{tags}</span> }.into_any()
-        };
-        return view! { <Card heading="Tags">{tags}</Card> }.into_any();
-    }
-    let (typed, hidden) = (detail.tags_typed.clone(), hidden(detail));
-    view! {
-        <Card heading="Tags">
-            <PostForm function="tag_instance" state=state.clone() hidden=hidden>
-                <TextField
-                    label="Tags" name="tags" value=state.value("tags", &typed) problem=state.problem("tags") rows=3
-                    help="One a line, such as project=churn."
-                />
-                <div class="row">
-                    <SubmitButton look=Look::Plain pending="Saving…" icon="tag">"Save tags"</SubmitButton>
-                </div>
-            </PostForm>
-        </Card>
-    }
-    .into_any()
+    let (tags, typed) = (detail.tags.clone(), detail.tags_typed.clone());
+    let (state, hidden, fixed) = (visit.form("tag_instance"), hidden(detail), because.is_some());
+    view! { <TagsCard tags=tags typed=typed function="tag_instance" state=state hidden=hidden fixed=fixed/> }.into_any()
 }
 
 fn size(visit: &Visit, detail: &InstanceDetail, sizes: Vec<SizeRow>) -> AnyView {
