@@ -1,7 +1,7 @@
-//! Server functions (what forms post to) and the reads that pages make.
+//! What server functions answer.
 //!
-//! Every one of them is thin: who is asking → may they → engine or store → a view. Server functions are public endpoints,
-//! so each authorises by itself through [`atelier_domain::access`]; a test walks them all.
+//! Forms post to them, in the `functions.rs` of each noun. They are public endpoints, so each authorises by itself or by the
+//! command that it calls; a test walks them all.
 
 use serde::{Deserialize, Serialize};
 

@@ -22,9 +22,7 @@ pub fn Avatar(
 /// A person in a list: avatar, name, and one line more.
 #[component]
 pub fn Who(
-    /// The name.
-    #[prop(into)]
-    name: String,
+    #[prop(into)] name: String,
     /// The page of the person; without it the name is no link.
     #[prop(optional_no_strip, into)]
     href: Option<String>,

@@ -7,11 +7,8 @@ use crate::components::why::Tone;
 /// A notice above everything else of a page, in one line.
 #[component]
 pub fn Banner(
-    /// How it is meant.
     tone: Tone,
-    /// A whole sentence.
-    #[prop(into)]
-    text: String,
+    #[prop(into)] text: String,
     /// What can be done about it.
     #[prop(optional)]
     children: Option<Children>,

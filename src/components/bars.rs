@@ -30,15 +30,12 @@ pub fn BarChart(
     /// What it shows, as a sentence for who cannot see it.
     #[prop(into)]
     label: String,
-    /// The series, from the bottom.
     series: Vec<BarSeries>,
     /// What each bar is, to be read when one points at it.
     titles: Vec<String>,
     /// The word under each bar; of many only a few are shown.
     words: Vec<String>,
-    /// The currency.
-    #[prop(into)]
-    currency: String,
+    #[prop(into)] currency: String,
 ) -> AnyView {
     let count = titles.len();
     let sum = |bar: usize| {

@@ -12,7 +12,6 @@ use crate::components::icon::Icon;
 pub struct BulkAction {
     /// The verb: "Disable". Without script the button says "Disable selected", with it "Disable 3".
     pub verb: &'static str,
-    /// The icon.
     pub icon: &'static str,
     /// The address of the page that asks first.
     pub asks_at: String,
@@ -26,7 +25,6 @@ pub fn BulkForm(
     /// The address of the page that asks first, where the return key leads; each button has its own.
     #[prop(into)]
     action: String,
-    /// The table and the bar.
     children: Children,
 ) -> AnyView {
     view! { <form class="bulk" method="get" action=action data-bulk="">{children()}</form> }.into_any()
@@ -61,7 +59,6 @@ pub fn PickCell(
 pub fn BulkBar(
     /// What is picked, in the plural: "people".
     noun: &'static str,
-    /// The buttons.
     actions: Vec<BulkAction>,
     /// Why none of them can be used; they are disabled then, and the bar says so.
     #[prop(optional_no_strip)]

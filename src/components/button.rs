@@ -66,21 +66,15 @@ impl Dress {
 /// A button that does something in the page itself, such as opening a menu.
 #[component]
 pub fn Button(
-    /// How loud it is.
-    #[prop(optional)]
-    look: Look,
+    #[prop(optional)] look: Look,
     /// For rows of tables.
     #[prop(optional)]
     small: bool,
     /// For the one form of a page.
     #[prop(optional)]
     large: bool,
-    /// As wide as its place.
-    #[prop(optional)]
-    block: bool,
-    /// The icon before the word.
-    #[prop(optional, into)]
-    icon: Option<&'static str>,
+    #[prop(optional)] block: bool,
+    #[prop(optional, into)] icon: Option<&'static str>,
     /// What it does, where it has no word.
     #[prop(optional, into)]
     label: Option<String>,
@@ -90,9 +84,7 @@ pub fn Button(
     /// Why it cannot be used; it is disabled then.
     #[prop(optional_no_strip)]
     disabled_because: Option<String>,
-    /// The word.
-    #[prop(optional)]
-    children: Option<Children>,
+    #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {
@@ -107,24 +99,16 @@ pub fn Button(
 /// A link that looks like a button.
 #[component]
 pub fn LinkButton(
-    /// Where it leads.
-    #[prop(into)]
-    href: String,
-    /// How loud it is.
-    #[prop(optional)]
-    look: Look,
+    #[prop(into)] href: String,
+    #[prop(optional)] look: Look,
     /// For rows of tables.
     #[prop(optional)]
     small: bool,
     /// For the one action of a page.
     #[prop(optional)]
     large: bool,
-    /// As wide as its place.
-    #[prop(optional)]
-    block: bool,
-    /// The icon before the word.
-    #[prop(optional, into)]
-    icon: Option<&'static str>,
+    #[prop(optional)] block: bool,
+    #[prop(optional, into)] icon: Option<&'static str>,
     /// What it does, where it has no word or the word is not enough.
     #[prop(optional, into)]
     label: Option<String>,
@@ -134,9 +118,7 @@ pub fn LinkButton(
     /// Whether the page behind it is a question that script shows as a dialog.
     #[prop(optional)]
     dialog: bool,
-    /// The word.
-    #[prop(optional)]
-    children: Option<Children>,
+    #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {
@@ -151,21 +133,15 @@ pub fn LinkButton(
 /// The button that sends a form.
 #[component]
 pub fn SubmitButton(
-    /// How loud it is.
-    #[prop(default = Look::Primary)]
-    look: Look,
+    #[prop(default = Look::Primary)] look: Look,
     /// For rows of tables.
     #[prop(optional)]
     small: bool,
     /// For the one form of a page.
     #[prop(optional)]
     large: bool,
-    /// As wide as its place.
-    #[prop(optional)]
-    block: bool,
-    /// The icon before the word.
-    #[prop(optional, into)]
-    icon: Option<&'static str>,
+    #[prop(optional)] block: bool,
+    #[prop(optional, into)] icon: Option<&'static str>,
     /// What it does, where it has no word.
     #[prop(optional, into)]
     label: Option<String>,
@@ -184,9 +160,7 @@ pub fn SubmitButton(
     /// Why it cannot be used; it is disabled then.
     #[prop(optional_no_strip)]
     disabled_because: Option<String>,
-    /// The word.
-    #[prop(optional)]
-    children: Option<Children>,
+    #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {

@@ -17,10 +17,7 @@ pub fn Card(
     /// Whether the content reaches the edges, as tables and lists do.
     #[prop(optional)]
     flush: bool,
-    /// More classes.
-    #[prop(optional)]
-    class: &'static str,
-    /// The content.
+    #[prop(optional)] class: &'static str,
     children: Children,
 ) -> AnyView {
     let note = (!note.is_empty()).then(|| view! { <span class="push note">{note}</span> });

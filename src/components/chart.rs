@@ -23,7 +23,6 @@ pub fn StepChart(
     label: String,
     /// From when the counts hold, as parts of the width from 0 to 1, going up.
     at: Vec<f64>,
-    /// The layers, from the bottom.
     layers: Vec<Layer>,
     /// The limit that is drawn as a dashed line.
     limit: u64,

@@ -16,13 +16,9 @@ pub enum ChoiceKind {
 /// One of several choices.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// The value that is sent.
     pub value: String,
-    /// The name.
     pub label: String,
-    /// What it means.
     pub help: String,
-    /// Whether it is taken.
     pub ticked: bool,
     /// Why it cannot be changed; it keeps its state then and is sent with the form if ticked. May be empty where the
     /// reason stands elsewhere.
@@ -37,15 +33,9 @@ pub fn Checkbox(
     /// What ticking it means.
     #[prop(into)]
     label: String,
-    /// The value that is sent.
-    #[prop(default = "on")]
-    value: &'static str,
-    /// Whether it is ticked.
-    #[prop(optional)]
-    ticked: bool,
-    /// More words.
-    #[prop(optional, into)]
-    help: String,
+    #[prop(default = "on")] value: &'static str,
+    #[prop(optional)] ticked: bool,
+    #[prop(optional, into)] help: String,
 ) -> AnyView {
     let help = (!help.is_empty()).then(|| view! { <span class="help">{help}</span> });
     view! {
@@ -60,21 +50,16 @@ pub fn Checkbox(
 /// A group of choices with explanations, such as roles.
 #[component]
 pub fn ChoiceList(
-    /// What is asked for.
-    #[prop(into)]
-    legend: String,
+    #[prop(into)] legend: String,
     /// The name under which they are sent.
     name: &'static str,
     /// One or many.
     kind: ChoiceKind,
-    /// The choices.
     choices: Vec<Choice>,
     /// What is wrong with what was chosen.
     #[prop(optional_no_strip)]
     problem: Option<String>,
-    /// What helps to choose.
-    #[prop(optional, into)]
-    help: String,
+    #[prop(optional, into)] help: String,
     /// Whether the legend is only for assistive technology, since a heading above says the same.
     #[prop(optional)]
     legend_hidden: bool,

@@ -7,9 +7,7 @@ use crate::components::icon::Icon;
 /// A command with a button that copies it. The button needs script and is hidden without it.
 #[component]
 pub fn CodeBlock(
-    /// The text.
-    #[prop(into)]
-    text: String,
+    #[prop(into)] text: String,
     /// What it is, for the bar above it and for assistive technology: "Command line".
     #[prop(into)]
     label: String,

@@ -1,10 +1,9 @@
 //! The question before something that cannot be taken back lightly.
 
 use atelier_domain::compute::verb::Verb;
-use atelier_domain::text::MAX_WHY;
 use leptos::prelude::*;
 
-use crate::components::Field;
+use crate::components::WhyField;
 use crate::components::button::{Look, SubmitButton};
 use crate::components::post_form::PostForm;
 use crate::components::why::{Tone, Why};
@@ -13,7 +12,6 @@ use crate::form::FormState;
 /// What will happen to one of the things in question.
 #[derive(Clone, Debug)]
 pub struct Consequence {
-    /// What it is called.
     pub name: String,
     /// What will happen: "will be disabled", or why nothing will.
     pub outcome: String,
@@ -89,9 +87,7 @@ pub fn ConfirmCard(
     /// What it means, in one or two sentences.
     #[prop(optional, into)]
     text: String,
-    /// What will happen to each.
-    #[prop(optional)]
-    rows: Vec<Consequence>,
+    #[prop(optional)] rows: Vec<Consequence>,
     /// The server function that carries it out.
     function: &'static str,
     /// Fields that are sent but not shown, such as the ids.
@@ -112,18 +108,12 @@ pub fn ConfirmCard(
     /// The words of the button that does it: "Disable 2".
     #[prop(into)]
     go: String,
-    /// Its icon.
-    #[prop(optional, into)]
-    icon: Option<&'static str>,
-    /// How loud it is.
-    #[prop(default = Look::Danger)]
-    look: Look,
+    #[prop(optional, into)] icon: Option<&'static str>,
+    #[prop(default = Look::Danger)] look: Look,
     /// Why it cannot be done at all.
     #[prop(optional_no_strip)]
     disabled_because: Option<String>,
-    /// More fields.
-    #[prop(optional)]
-    children: Option<Children>,
+    #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
     let text = (!text.is_empty()).then(|| view! { <p class="muted">{text}</p> });
     let rows: Vec<_> = rows
@@ -143,10 +133,7 @@ pub fn ConfirmCard(
     let why = asks_why.then(|| {
         view! {
             // As a dialog it may stand over a page that asks for a reason too.
-            <Field
-                id="confirm-why" label="Why" name="why" value=state.value("why", "") problem=state.problem("why")
-                help="Goes to the history with your name." autocomplete="off" maxlength=MAX_WHY as u32
-            />
+            <WhyField id="confirm-why" state=state.clone()/>
         }
     });
     view! {

@@ -4,21 +4,12 @@ use leptos::prelude::*;
 
 /// A list of facts; holds [`Def`]s.
 #[component]
-pub fn DefList(
-    /// The facts.
-    children: Children,
-) -> AnyView {
+pub fn DefList(children: Children) -> AnyView {
     view! { <dl class="kv">{children()}</dl> }.into_any()
 }
 
 /// One fact.
 #[component]
-pub fn Def(
-    /// What it is called.
-    #[prop(into)]
-    term: String,
-    /// What it is.
-    children: Children,
-) -> AnyView {
+pub fn Def(#[prop(into)] term: String, children: Children) -> AnyView {
     view! { <dt>{term}</dt><dd>{children()}</dd> }.into_any()
 }

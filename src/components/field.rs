@@ -1,8 +1,10 @@
 //! Fields of forms, each with its label, its help and the problem beside it.
 
+use atelier_domain::text::MAX_WHY;
 use leptos::prelude::*;
 
 use crate::components::icon::Icon;
+use crate::form::FormState;
 
 /// Everything around the control itself.
 struct Frame {
@@ -51,9 +53,7 @@ fn id_of(id: Option<String>, name: &str) -> String {
 /// A field of one line.
 #[component]
 pub fn Field(
-    /// What is asked for.
-    #[prop(into)]
-    label: String,
+    #[prop(into)] label: String,
     /// The name under which it is sent.
     name: &'static str,
     /// The type of the input: `text`, `email`, `password`, `search`, `number`.
@@ -65,9 +65,7 @@ pub fn Field(
     /// What is wrong with what was typed.
     #[prop(optional_no_strip)]
     problem: Option<String>,
-    /// What helps to fill it in.
-    #[prop(optional, into)]
-    help: String,
+    #[prop(optional, into)] help: String,
     /// What the browser may fill in: `username`, `current-password`, `new-password`, `name`, `off`.
     #[prop(optional, into)]
     autocomplete: Option<&'static str>,
@@ -77,12 +75,8 @@ pub fn Field(
     /// Whether the page starts here. A field with a problem always asks for it.
     #[prop(optional)]
     autofocus: bool,
-    /// The least number of characters.
-    #[prop(optional, into)]
-    minlength: Option<u32>,
-    /// The greatest number of characters.
-    #[prop(optional, into)]
-    maxlength: Option<u32>,
+    #[prop(optional, into)] minlength: Option<u32>,
+    #[prop(optional, into)] maxlength: Option<u32>,
     /// The check that script makes while one types, by the domain's own code: `password`.
     #[prop(optional, into)]
     check: Option<&'static str>,
@@ -129,22 +123,13 @@ pub fn Field(
 /// A choice out of a long list.
 #[component]
 pub fn SelectField(
-    /// What is asked for.
-    #[prop(into)]
-    label: String,
+    #[prop(into)] label: String,
     /// The name under which it is sent.
     name: &'static str,
-    /// Value and words of each choice.
     options: Vec<(String, String)>,
-    /// The value that is chosen.
-    #[prop(optional, into)]
-    value: String,
-    /// What is wrong with the choice.
-    #[prop(optional_no_strip)]
-    problem: Option<String>,
-    /// What helps to choose.
-    #[prop(optional, into)]
-    help: String,
+    #[prop(optional, into)] value: String,
+    #[prop(optional_no_strip)] problem: Option<String>,
+    #[prop(optional, into)] help: String,
     /// What script proposes where the server knows nothing yet: `time-zone`, the browser's.
     #[prop(optional, into)]
     propose: Option<&'static str>,
@@ -181,29 +166,19 @@ pub fn SelectField(
 /// A field of several lines.
 #[component]
 pub fn TextField(
-    /// What is asked for.
-    #[prop(into)]
-    label: String,
+    #[prop(into)] label: String,
     /// The name under which it is sent.
     name: &'static str,
-    /// What stands in it.
-    #[prop(optional, into)]
-    value: String,
+    #[prop(optional, into)] value: String,
     /// What is wrong with what was typed.
     #[prop(optional_no_strip)]
     problem: Option<String>,
-    /// What helps to fill it in.
-    #[prop(optional, into)]
-    help: String,
+    #[prop(optional, into)] help: String,
     /// The lines that are seen.
     #[prop(default = 2)]
     rows: u32,
-    /// Whether it must be filled in.
-    #[prop(optional)]
-    required: bool,
-    /// The greatest number of characters.
-    #[prop(optional, into)]
-    maxlength: Option<u32>,
+    #[prop(optional)] required: bool,
+    #[prop(optional, into)] maxlength: Option<u32>,
     /// The id, where two forms of a page have a field of the same name.
     #[prop(optional, into)]
     id: Option<String>,
@@ -227,6 +202,26 @@ pub fn TextField(
     };
     let control = control.into_any();
     frame.around(if code { view! { <div class="coded">{control}</div> }.into_any() } else { control })
+}
+
+/// The reason for a change, as the field `why`.
+#[component]
+pub fn WhyField(
+    state: FormState,
+    #[prop(default = "Goes to the history with your name.")] help: &'static str,
+    #[prop(optional)] readonly: bool,
+    /// The id, where two forms of a page ask for a reason.
+    #[prop(optional, into)]
+    id: Option<String>,
+) -> AnyView {
+    let (value, problem, id) = (state.value("why", ""), state.problem("why"), id_of(id, "why"));
+    view! {
+        <Field
+            id=id label="Why" name="why" value=value problem=problem help=help readonly=readonly autocomplete="off"
+            maxlength=MAX_WHY as u32
+        />
+    }
+    .into_any()
 }
 
 /// Text for the inside of a `<textarea>`. The view macro escapes everything but that (tachys 0.2 counts it among the

@@ -12,7 +12,6 @@ pub struct QuickFilter {
     pub key: &'static str,
     /// The value under it; empty for "All".
     pub value: String,
-    /// The words.
     pub label: String,
     /// How many fit, where that is known.
     pub count: Option<u64>,
@@ -35,7 +34,6 @@ impl QuickFilter {
 /// A GET form with the filter box, and the quick filters beside it.
 #[component]
 pub fn FilterBar(
-    /// The current address.
     query: Query,
     /// What is filtered, for assistive technology: "Filter people".
     #[prop(into)]
@@ -43,9 +41,7 @@ pub fn FilterBar(
     /// What can be typed: "Filter by name or address".
     #[prop(into)]
     placeholder: String,
-    /// The quick filters, in order.
-    #[prop(optional)]
-    quick: Vec<QuickFilter>,
+    #[prop(optional)] quick: Vec<QuickFilter>,
     /// More of the form, such as a select.
     #[prop(optional)]
     children: Option<Children>,

@@ -42,11 +42,7 @@ pub fn Glyph(
 
 /// The mark of Atelier.
 #[component]
-pub fn Mark(
-    /// The class that sizes it.
-    #[prop(default = "mark")]
-    class: &'static str,
-) -> InertElement {
+pub fn Mark(#[prop(default = "mark")] class: &'static str) -> InertElement {
     drawing([class, ""], ["", "mark"], None)
 }
 

@@ -10,7 +10,6 @@ const HEIGHT: f64 = 120.0;
 pub struct ChartLine {
     /// The class that colours it, such as `s1`.
     pub class: &'static str,
-    /// What it shows.
     pub name: String,
     /// The last value in words: `89 %`.
     pub last: String,
@@ -24,7 +23,6 @@ pub fn LineChart(
     /// What it shows, as a sentence for who cannot see it.
     #[prop(into)]
     label: String,
-    /// The lines.
     lines: Vec<ChartLine>,
     /// What stands at the top, in the middle and at the bottom.
     scale: [String; 3],

@@ -5,12 +5,8 @@ use leptos::prelude::*;
 /// A native meter with its words: what is measured at the left, how much at the right.
 #[component]
 pub fn Meter(
-    /// What is measured.
-    #[prop(into)]
-    label: String,
-    /// How much is used.
+    #[prop(into)] label: String,
     value: f64,
-    /// The limit.
     max: f64,
     /// The same in words with units: "24 of 48 cores".
     #[prop(into)]

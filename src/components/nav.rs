@@ -13,7 +13,6 @@ const THUMBS: [NavItem; 4] = [NavItem::Home, NavItem::Compute, NavItem::Jobs, Na
 /// The column at the left.
 #[component]
 pub fn Nav(
-    /// Who looks.
     viewer: Viewer,
     /// The part that the page belongs to.
     current: NavItem,
@@ -62,7 +61,6 @@ pub fn Nav(
 /// The bar on phones: at most five places that a thumb reaches.
 #[component]
 pub fn TabBar(
-    /// Who looks.
     viewer: Viewer,
     /// The part that the page belongs to.
     current: NavItem,

@@ -16,7 +16,6 @@ pub struct NodeSquare {
     pub number: String,
     /// What it is, for who hovers or listens: `node-12: running, fusion-ablation-5`.
     pub label: String,
-    /// Its state.
     pub state: NodeState,
     /// Where it leads, such as `#node-12`.
     pub href: String,
@@ -28,7 +27,6 @@ pub fn NodeMap(
     /// What it shows, for assistive technology.
     #[prop(into)]
     label: String,
-    /// The nodes.
     nodes: Vec<NodeSquare>,
     /// How many more there may be; at most a row of them is drawn.
     #[prop(optional)]

@@ -6,9 +6,7 @@ use leptos_meta::Title;
 /// A step on the way to this page.
 #[derive(Clone, Debug)]
 pub struct Crumb {
-    /// The word.
     pub label: String,
-    /// Where it leads.
     pub href: String,
 }
 
@@ -40,7 +38,6 @@ pub fn Page(
     /// At most four buttons, one of them primary.
     #[prop(optional_no_strip, into)]
     actions: Option<AnyView>,
-    /// The content.
     children: Children,
 ) -> AnyView {
     let title = format!("{} · Atelier", title.unwrap_or_else(|| heading.clone()));

@@ -8,12 +8,8 @@ pub fn Pager(
     /// Where one is: "1–50 of 1,003".
     #[prop(into)]
     text: String,
-    /// The page before.
-    #[prop(optional_no_strip)]
-    back: Option<String>,
-    /// The page after.
-    #[prop(optional_no_strip)]
-    next: Option<String>,
+    #[prop(optional_no_strip)] back: Option<String>,
+    #[prop(optional_no_strip)] next: Option<String>,
 ) -> AnyView {
     let way = |word: &'static str, url: Option<String>, rel: &'static str| match url {
         Some(url) => view! { <a class="btn sm" href=url rel=rel>{word}</a> }.into_any(),

@@ -21,7 +21,6 @@ pub fn PostForm(
     /// The class; forms are stacks of fields unless they say otherwise.
     #[prop(default = "stack")]
     class: &'static str,
-    /// The fields and the button.
     children: Children,
 ) -> AnyView {
     let refusal = state.refusal().map(|reason| {

@@ -15,7 +15,6 @@ use crate::viewer::Viewer;
 /// Navigation, top bar, the sheet for the page, and what appears over it.
 #[component]
 pub fn Shell(
-    /// Who looks.
     viewer: Viewer,
     /// The part of the portal that the page belongs to.
     current: NavItem,
@@ -25,7 +24,6 @@ pub fn Shell(
     /// What the page watches; its elements with `data-live` are refreshed when one of these changes.
     #[prop(optional)]
     topics: Vec<Topic>,
-    /// The page.
     children: Children,
 ) -> AnyView {
     let Flash { toast, secret, .. } = flash.unwrap_or_default();

@@ -20,13 +20,10 @@ pub fn BareShell(
     /// One or two sentences under the heading.
     #[prop(optional, into)]
     sub: String,
-    /// What is shown once.
-    #[prop(optional_no_strip)]
-    flash: Option<Flash>,
+    #[prop(optional_no_strip)] flash: Option<Flash>,
     /// The small line at the foot of the panel.
     #[prop(optional, into)]
     note: String,
-    /// The form.
     children: Children,
 ) -> AnyView {
     let Flash { toast, secret, .. } = flash.unwrap_or_default();

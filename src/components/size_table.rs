@@ -9,26 +9,19 @@ use crate::components::icon::Icon;
 /// The table of sizes with a radio button each.
 #[component]
 pub fn SizeTable(
-    /// What is asked for.
-    #[prop(default = "Size")]
-    legend: &'static str,
+    #[prop(default = "Size")] legend: &'static str,
     /// The name under which the choice is sent.
     #[prop(default = "size")]
     name: &'static str,
-    /// The sizes.
     rows: Vec<SizeRow>,
-    /// The one that is chosen.
-    #[prop(optional, into)]
-    chosen: String,
+    #[prop(optional, into)] chosen: String,
     /// A first line for no choice, with its explanation: "The smallest that fits".
     #[prop(optional, into)]
     otherwise: Option<String>,
     /// Whether the person's own quota counts too, as for serverless jobs.
     #[prop(optional)]
     for_oneself: bool,
-    /// What is wrong with the choice.
-    #[prop(optional_no_strip)]
-    problem: Option<String>,
+    #[prop(optional_no_strip)] problem: Option<String>,
 ) -> AnyView {
     let problem_id = format!("f-{name}-problem");
     let described = problem.is_some().then(|| problem_id.clone());

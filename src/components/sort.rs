@@ -8,7 +8,6 @@ use crate::components::icon::Icon;
 /// How a list is sorted now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sort {
-    /// The key of the column.
     pub key: String,
     /// From last to first.
     pub descending: bool,
@@ -25,13 +24,10 @@ impl Sort {
 /// the query stays, only the page starts anew.
 #[component]
 pub fn SortHeader(
-    /// The heading.
     label: &'static str,
     /// The name of the column under `sort` in the query.
     key: &'static str,
-    /// The order now.
     sort: Sort,
-    /// The current address.
     query: Query,
     /// Whether the first click sorts from last to first, as for times: newest first.
     #[prop(optional)]

@@ -254,7 +254,6 @@ impl StateWord {
 /// A state with its glyph, and the reason under it.
 #[component]
 pub fn StateTag(
-    /// The state.
     state: StateWord,
     /// As a pill, for headings.
     #[prop(optional)]

@@ -1,4 +1,4 @@
-//! The frame of a table.
+//! Tables and their frame.
 
 use leptos::prelude::*;
 
@@ -28,6 +28,32 @@ pub fn TableWrap(
         >
             {children()}
         </div>
+    }
+    .into_any()
+}
+
+/// A table in its frame: a caption for assistive technology, headings and rows.
+#[component]
+pub fn Table<H: IntoView + 'static, R: IntoView + 'static>(
+    /// `table` and what else, such as `tight`.
+    class: &'static str,
+    #[prop(into)] caption: String,
+    /// The cells of the first row.
+    head: H,
+    rows: R,
+    /// What stands under it, such as a [`super::Pager`].
+    #[prop(optional)]
+    children: Option<Children>,
+) -> AnyView {
+    view! {
+        <TableWrap>
+            <table class=class>
+                <caption class="sr">{caption}</caption>
+                <thead><tr>{head}</tr></thead>
+                <tbody>{rows}</tbody>
+            </table>
+            {children.map(|children| children())}
+        </TableWrap>
     }
     .into_any()
 }

@@ -5,9 +5,7 @@ use leptos::prelude::*;
 /// One tab.
 #[derive(Clone, Debug)]
 pub struct Tab {
-    /// Where it leads.
     pub href: String,
-    /// The word.
     pub label: String,
     /// How many there are, where that is known.
     pub count: Option<u64>,
@@ -21,7 +19,6 @@ pub fn Tabs(
     /// What they have in common, for assistive technology.
     #[prop(into)]
     label: String,
-    /// The tabs.
     tabs: Vec<Tab>,
 ) -> AnyView {
     let tabs: Vec<_> = tabs

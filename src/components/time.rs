@@ -7,13 +7,10 @@ use leptos::prelude::*;
 /// An instant as people say it, with the exact time and zone on hover and in RFC 3339 for machines.
 #[component]
 pub fn Time(
-    /// The instant.
     at: Timestamp,
     /// The time for which the page is made.
     now: Timestamp,
-    /// The viewer's IANA time zone.
-    #[prop(into)]
-    zone: String,
+    #[prop(into)] zone: String,
     /// Day and clock instead of "2 min ago": for what must be told apart to the minute.
     #[prop(optional)]
     absolute: bool,

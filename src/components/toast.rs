@@ -7,11 +7,7 @@ use crate::components::icon::Glyph;
 /// The result of the last click, in a corner. Leaves with the next page; the cross is a link to the same page, which has
 /// no toast any more, and script takes it away in place.
 #[component]
-pub fn Toast(
-    /// A whole sentence.
-    #[prop(into)]
-    text: String,
-) -> AnyView {
+pub fn Toast(#[prop(into)] text: String) -> AnyView {
     view! {
         <div class="toast" data-state="succeeded">
             <Glyph name="succeeded"/>

@@ -13,12 +13,7 @@ use crate::viewer::{Notice, Viewer, WorkspaceView};
 
 /// The bar at the top, with its menus.
 #[component]
-pub fn TopBar(
-    /// Who looks.
-    viewer: Viewer,
-    /// What the page watches.
-    topics: Vec<Topic>,
-) -> AnyView {
+pub fn TopBar(viewer: Viewer, topics: Vec<Topic>) -> AnyView {
     let slug = viewer.workspace.slug.clone();
     let topics = topics.into_iter().map(Topic::key).collect::<Vec<_>>().join(",");
     let waiting = viewer.unread.saturating_add((viewer.warnings.len() + viewer.budgets.len()) as u32);
@@ -58,10 +53,7 @@ pub fn TopBar(
 
 /// The letter of a workspace.
 #[component]
-fn Badge(
-    /// The workspace.
-    workspace: WorkspaceView,
-) -> AnyView {
+fn Badge(workspace: WorkspaceView) -> AnyView {
     let letter: String = workspace.name.chars().take(1).flat_map(char::to_uppercase).collect();
     view! { <span class="ws" aria-hidden="true">{letter}</span> }.into_any()
 }
@@ -87,10 +79,7 @@ fn WorkspaceMenu(
 
 /// What others did to this person lately.
 #[component]
-fn BellMenu(
-    /// Who looks.
-    viewer: Viewer,
-) -> AnyView {
+fn BellMenu(viewer: Viewer) -> AnyView {
     let warnings = crate::components::warning::in_bell(&viewer);
     let has_warnings = !viewer.warnings.is_empty() || !viewer.budgets.is_empty();
     let (now, zone) = (viewer.now, viewer.time_zone);
@@ -127,10 +116,7 @@ fn BellMenu(
 
 /// The account: who one is, how it looks, the way out.
 #[component]
-fn UserMenu(
-    /// Who looks.
-    viewer: Viewer,
-) -> AnyView {
+fn UserMenu(viewer: Viewer) -> AnyView {
     let roles = match viewer.role_labels().as_slice() {
         [] => "no role here".to_owned(),
         labels => atelier_domain::text::and_list(labels),

@@ -10,11 +10,8 @@ pub enum Tone {
     /// Only to know.
     #[default]
     Neutral,
-    /// It went well.
     Good,
-    /// Needs attention.
     Warning,
-    /// It did not work.
     Failed,
     /// A right is missing.
     Denied,
@@ -48,7 +45,6 @@ impl Tone {
 /// A reason or a refusal.
 #[component]
 pub fn Why(
-    /// How it is meant.
     tone: Tone,
     /// What is so, in a few words.
     #[prop(into)]

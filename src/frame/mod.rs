@@ -24,16 +24,13 @@ pub struct Place {
     pub nav: NavItem,
     /// The right that it needs, and whether having it for one's own things is enough.
     pub needs: Option<(Action, Whose)>,
-    /// What it watches.
     pub topics: &'static [Topic],
 }
 
 /// What every page knows of its request.
 #[derive(Clone, Debug)]
 pub struct Visit {
-    /// Who looks.
     pub viewer: Viewer,
-    /// What is shown once.
     pub flash: Option<Flash>,
 }
 

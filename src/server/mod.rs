@@ -1,5 +1,4 @@
-//! The server: configuration, sessions, guards, headers, streams. Only here and in the bodies of [`crate::api`] is the engine
-//! touched.
+//! The server: configuration, sessions, guards, headers, streams. It knows none of the nouns.
 //!
 //! The road of a request, from outside to inside (see [`router`]): request id and log line → security headers → files of the
 //! site → size limits → origin check → session → guard (set-up, sign-in, temporary password, workspace) → form posts → page,

@@ -1,7 +1,6 @@
 //! Budgets: how much a month may cost, how much of that is spent, and setting them.
 
-use std::collections::HashMap;
-
+use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::budget::{
     Budget, BudgetAction, BudgetKey, BudgetOf, BudgetStanding, MAX_AMOUNT, MIN_AMOUNT, NewBudget, Period,
@@ -11,13 +10,13 @@ use atelier_domain::schedule::Zone;
 use atelier_domain::text::{Problem, shortened};
 use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, Order};
-use atelier_domain::{Money, UserId};
 use atelier_engine::clock;
 use atelier_engine::run::CommandId;
-use atelier_engine::store::{PeopleFilter, SpendFilter};
+use atelier_engine::store::SpendFilter;
 
 use crate::caller::Caller;
 use crate::orders::{ask, order};
+use crate::people::names::Names;
 use crate::typed::decimal;
 
 /// Milliseconds of an hour.
@@ -30,13 +29,11 @@ const CENT: u64 = 10_000_000;
 /// A budget with how it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BudgetLine {
-    /// Whose.
     pub of: BudgetOf,
     /// The name of the person; empty for the workspace.
     pub name: String,
     /// Their e-mail address; empty where it is not known.
     pub email: String,
-    /// The budget.
     pub budget: Budget,
     /// How it stands.
     pub standing: BudgetStanding,
@@ -72,13 +69,17 @@ pub async fn read(caller: &Caller) -> Result<Budgets, AppError> {
         shown.filter_map(line).collect()
     })
     .await?;
-    let names = names(caller, &found).await?;
+    let ids = found.iter().filter_map(|(of, ..)| match of {
+        BudgetOf::Person(id) => Some(id.clone()),
+        BudgetOf::Workspace => None,
+    });
+    let names = Names::of(caller, ids).await?;
     let mut lines: Vec<BudgetLine> = found
         .into_iter()
         .map(|(of, budget, standing)| {
             let (name, email) = match &of {
                 BudgetOf::Workspace => Default::default(),
-                BudgetOf::Person(id) => names.get(id).cloned().unwrap_or_else(|| (id.to_string(), String::new())),
+                BudgetOf::Person(id) => (names.name(id), names.email(id)),
             };
             BudgetLine { of, name, email, budget, standing }
         })
@@ -87,19 +88,6 @@ pub async fn read(caller: &Caller) -> Result<Budgets, AppError> {
     lines.sort_by_key(|line| std::cmp::Reverse(line.standing.percent(&line.budget)));
     let (workspace, people) = lines.into_iter().partition::<Vec<_>, _>(|line| line.of == BudgetOf::Workspace);
     Ok(Budgets { workspace: workspace.into_iter().next(), people, are_all })
-}
-
-async fn names(
-    caller: &Caller,
-    found: &[(BudgetOf, Budget, BudgetStanding)],
-) -> Result<HashMap<UserId, (String, String)>, AppError> {
-    if !found.iter().any(|(of, ..)| matches!(of, BudgetOf::Person(_))) {
-        return Ok(HashMap::new());
-    }
-    let workspace = caller.actor()?.workspace.id.clone();
-    let filter = PeopleFilter { limit: 10_000, ..PeopleFilter::default() };
-    let people = caller.checked(caller.store().list_people(&workspace, &filter).await)?;
-    Ok(people.into_iter().map(|person| (person.id, (person.name, person.email))).collect())
 }
 
 /// A budget as people wish it.

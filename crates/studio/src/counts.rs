@@ -15,7 +15,6 @@ use crate::orders::ask;
 /// The computes of a workspace in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ComputeCounts {
-    /// Instances.
     pub instances: u64,
     /// Clusters.
     pub clusters: u64,

@@ -21,15 +21,12 @@ const NODES_SHOWN: usize = 200;
 /// All that the page of engines shows.
 #[derive(Clone, Debug)]
 pub struct EngineDetail {
-    /// How the loop does.
     pub status: Status,
     /// Who paused all acting, and why.
     pub pause: Option<(String, String)>,
-    /// Where nodes are made.
     pub sites: Vec<SiteRow>,
     /// The nodes of the installation, at most 200, with their agents.
     pub nodes: Vec<EngineNode>,
-    /// How many nodes there are.
     pub all_nodes: usize,
     /// What was found and is not known.
     pub unknown: Vec<UnknownRow>,
@@ -38,15 +35,11 @@ pub struct EngineDetail {
 /// A place where nodes are made.
 #[derive(Clone, Debug)]
 pub struct SiteRow {
-    /// Its name.
     pub name: String,
     /// What all its nodes together may have.
     pub capacity: Resources,
-    /// What they take.
     pub used: Resources,
-    /// What is left.
     pub free: Resources,
-    /// How many nodes it has.
     pub nodes: u64,
     /// What its driver can do; none if there is no driver for it any more.
     pub driver: Option<Capabilities>,
@@ -66,7 +59,6 @@ pub struct EngineNode {
 /// Something found and not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRow {
-    /// Where.
     pub site: String,
     /// What the driver calls it.
     pub name: String,

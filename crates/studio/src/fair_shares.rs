@@ -26,9 +26,7 @@ const MOST_PEOPLE: usize = 200;
 /// One person's share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShareLine {
-    /// Who.
     pub person: UserId,
-    /// Their name.
     pub name: String,
     /// Their e-mail address; empty where it is not known.
     pub email: String,
@@ -53,7 +51,6 @@ pub struct Shares {
     pub serverless: QueuePolicy,
     /// Who has used most for their weight first, then by name.
     pub people: Vec<ShareLine>,
-    /// How many more people there are.
     pub more: usize,
 }
 

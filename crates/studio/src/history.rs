@@ -1,4 +1,4 @@
-//! What pages read.
+//! Who did what, when and why.
 
 use atelier_domain::access::{Action, Grant, Whose};
 use atelier_domain::error::AppError;
@@ -16,19 +16,14 @@ const PAGE: i64 = 50;
 pub struct HistoryRow {
     /// The revision that it belongs to.
     pub revision: i64,
-    /// When.
     pub at: Timestamp,
     /// The account of who did it; none for the system and the server's console.
     pub actor: Option<UserId>,
-    /// Who did it.
     pub actor_name: String,
-    /// The kind of event.
     pub kind: String,
     /// What was done, without the actor: "disabled Mara Lindqvist".
     pub sentence: String,
-    /// The reason that was given.
     pub why: Option<String>,
-    /// The id of the request.
     pub request: Option<String>,
 }
 

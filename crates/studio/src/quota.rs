@@ -1,6 +1,6 @@
 //! Quotas: what is limited, what is held and by what, and setting a limit.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::quota::{LimitKey, QuotaHolder, Resource, Scope, UseKey};
@@ -14,6 +14,7 @@ use atelier_engine::store::Person;
 
 use crate::caller::Caller;
 use crate::orders::{ask, order};
+use crate::people::names::Names;
 
 /// How many people are listed at most.
 const MOST_PEOPLE: usize = 200;
@@ -21,30 +22,24 @@ const MOST_PEOPLE: usize = 200;
 /// Something that holds a part of a quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holding {
-    /// What it is.
     pub holder: QuotaHolder,
-    /// What it is called.
     pub name: String,
-    /// How much it holds.
     pub amount: u64,
 }
 
 /// One limit, or what has none, with what is held of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaLine {
-    /// Whose.
     pub scope: Scope,
     /// The name of the person: whose limit it is or, for everybody's, who holds most.
     pub person: String,
     /// Their e-mail address; empty where it is not known.
     pub email: String,
-    /// Of what.
     pub resource: Resource,
     /// How much may be held; nothing means no limit.
     pub limit: Option<u64>,
     /// Whether the limit is this scope's own, and not everybody's.
     pub is_own: bool,
-    /// What is held.
     pub held: u64,
     /// By what, the largest first.
     pub by: Vec<Holding>,
@@ -71,18 +66,18 @@ pub async fn read(caller: &Caller, part: &str) -> Result<Quotas, AppError> {
     let workspace = actor.workspace.id.clone();
     let (mut quotas, lines) = ask(caller, move |world| gather(world, &workspace)).await?;
     let ids: BTreeSet<UserId> = lines.iter().chain(&quotas.everybody).filter_map(|line| whose(&line.scope)).collect();
-    let people = names(caller, ids.into_iter().collect()).await?;
+    let people = Names::of(caller, ids).await?;
     let words = search_text(part).to_lowercase();
     let fits = |line: &QuotaLine| {
-        let person = whose(&line.scope).and_then(|id| people.get(&id));
+        let person = whose(&line.scope).filter(|id| people.has(id));
         words.is_empty()
-            || person.is_some_and(|person| format!("{} {}", person.name, person.email).to_lowercase().contains(&words))
+            || person
+                .is_some_and(|id| format!("{} {}", people.name(&id), people.email(&id)).to_lowercase().contains(&words))
     };
     let mut lines: Vec<QuotaLine> = lines.into_iter().filter(fits).collect();
     let named = |line: &mut QuotaLine| {
         if let Some(id) = whose(&line.scope) {
-            line.person = people.get(&id).map_or_else(|| id.to_string(), |person| person.name.clone());
-            line.email = people.get(&id).map(|person| person.email.clone()).unwrap_or_default();
+            (line.person, line.email) = (people.name(&id), people.email(&id));
         }
     };
     lines.iter_mut().chain(&mut quotas.everybody).for_each(named);
@@ -93,15 +88,6 @@ pub async fn read(caller: &Caller, part: &str) -> Result<Quotas, AppError> {
     lines.truncate(MOST_PEOPLE);
     quotas.people = lines;
     Ok(quotas)
-}
-
-async fn names(caller: &Caller, ids: Vec<UserId>) -> Result<HashMap<UserId, Person>, AppError> {
-    let mut known = HashMap::new();
-    for ids in ids.chunks(500) {
-        let people = caller.checked(caller.store().people_by_id(ids).await)?;
-        known.extend(people.into_iter().map(|person| (person.id.clone(), person)));
-    }
-    Ok(known)
 }
 
 fn whose(scope: &Scope) -> Option<UserId> {

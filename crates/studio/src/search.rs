@@ -12,11 +12,8 @@ use crate::caller::Caller;
 /// One thing found.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// Where it leads.
     pub href: String,
-    /// The sprite's icon.
     pub icon: &'static str,
-    /// The name.
     pub title: String,
     /// One line more.
     pub detail: String,

@@ -48,10 +48,7 @@ pub enum NotLetIn {
     /// There is no such token, or its owner's account is disabled.
     Unknown,
     /// Its time is over.
-    Expired {
-        /// What it is called.
-        name: String,
-    },
+    Expired { name: String },
     /// Its owner has a temporary password.
     TemporaryPassword,
 }

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::account::pages::sign_in::{password_help, zone_options};
 use crate::components::{
     Card, Choice, ChoiceKind, ChoiceList, Def, DefList, Field, Look, NavItem, Page, PostForm, SelectField, StateTag,
-    StateWord, SubmitButton, TableWrap, Time,
+    StateWord, SubmitButton, Table, Time,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -93,24 +93,20 @@ fn sessions(rows: Vec<SessionRow>, viewer: &Viewer) -> AnyView {
     let rows: Vec<_> = rows.into_iter().map(|row| session(row, viewer)).collect();
     view! {
         <Card heading="Sessions" note=note flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"Where you are signed in"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Device"</th><th scope="col">"State"</th><th scope="col" class="c-owner">"Signed in"</th>
-                            <th scope="col">"Last used"</th><th scope="col" class="c-size">"Ends"</th><td></td>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table tight" caption="Where you are signed in" rows=rows
+                head=view! {
+                    <th scope="col">"Device"</th><th scope="col">"State"</th><th scope="col" class="c-owner">"Signed in"</th>
+                    <th scope="col">"Last used"</th><th scope="col" class="c-size">"Ends"</th><td></td>
+                }
+            >
                 <div class="table-foot">
                     <span>"Sign out everywhere ends every session, this one included."</span>
                     <PostForm function="sign_out_everywhere" class="push">
                         <SubmitButton look=Look::DangerQuiet small=true icon="logout" pending="Signing out…">"Sign out everywhere"</SubmitButton>
                     </PostForm>
                 </div>
-            </TableWrap>
+            </Table>
         </Card>
     }
     .into_any()

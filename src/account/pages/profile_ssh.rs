@@ -6,7 +6,7 @@ use atelier_engine::store::SshKey;
 use atelier_studio::account::ssh_keys::{OwnKeys, own_ssh_keys};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, TableWrap, Time};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -48,18 +48,13 @@ fn list(keys: Vec<SshKey>, viewer: &Viewer) -> Option<AnyView> {
     }
     let rows: Vec<_> = keys.into_iter().map(|key| row(key, viewer)).collect();
     let table = view! {
-        <TableWrap>
-            <table class="table tight">
-                <caption class="sr">"Your SSH keys"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Name"</th><th scope="col" class="c-owner">"Added"</th>
-                        <th scope="col">"Last used"</th><td></td>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </TableWrap>
+        <Table
+            class="table tight" caption="Your SSH keys" rows=rows
+            head=view! {
+                <th scope="col">"Name"</th><th scope="col" class="c-owner">"Added"</th>
+                <th scope="col">"Last used"</th><td></td>
+            }
+        />
     };
     Some(table.into_any())
 }

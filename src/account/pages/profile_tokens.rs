@@ -5,7 +5,7 @@ use atelier_domain::token::{DEFAULT_DAYS, MAX_DAYS, MAX_NAME, MIN_DAYS};
 use atelier_studio::account::tokens::{TokenRow, own_tokens};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, TableWrap, Time};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -34,18 +34,13 @@ fn list(rows: Vec<TokenRow>, viewer: &Viewer) -> Option<AnyView> {
     }
     let rows: Vec<_> = rows.into_iter().map(|row| token(row, viewer)).collect();
     let table = view! {
-        <TableWrap>
-            <table class="table tight">
-                <caption class="sr">"Your tokens for the API"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Name"</th><th scope="col" class="c-owner">"Made"</th>
-                        <th scope="col">"Last used"</th><th scope="col">"Works until"</th><td></td>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </TableWrap>
+        <Table
+            class="table tight" caption="Your tokens for the API" rows=rows
+            head=view! {
+                <th scope="col">"Name"</th><th scope="col" class="c-owner">"Made"</th>
+                <th scope="col">"Last used"</th><th scope="col">"Works until"</th><td></td>
+            }
+        />
     };
     Some(table.into_any())
 }

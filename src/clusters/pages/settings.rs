@@ -14,7 +14,7 @@ use crate::clusters::pages::detail::blocked;
 use crate::clusters::pages::minimum;
 use crate::clusters::typing::QuoteCluster;
 use crate::components::price;
-use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TextField};
+use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TagsCard};
 use crate::form::FormState;
 use crate::frame::Visit;
 
@@ -135,29 +135,7 @@ fn queue(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyV
 }
 
 fn tags(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
-    let state = visit.form("tag_cluster");
-    if because.is_some() {
-        let tags: Vec<_> = detail.row.tags.iter().map(|tag| view! { <span class="tag">{tag.clone()}</span> }).collect();
-        let tags = if tags.is_empty() {
-            view! { <p class="muted">"None."</p> }.into_any()
-        } else {
-            view! { <span class="row-tight tags">{tags}</span> }.into_any()
-        };
-        return view! { <Card heading="Tags">{tags}</Card> }.into_any();
-    }
-    let (typed, hidden) = (detail.tags.clone(), hidden(detail));
-    view! {
-        <Card heading="Tags">
-            <PostForm function="tag_cluster" state=state.clone() hidden=hidden>
-                <TextField
-                    label="Tags" name="tags" value=state.value("tags", &typed) problem=state.problem("tags") rows=3
-                    help="One a line, such as project=churn."
-                />
-                <div class="row">
-                    <SubmitButton look=Look::Plain pending="Saving…" icon="tag">"Save tags"</SubmitButton>
-                </div>
-            </PostForm>
-        </Card>
-    }
-    .into_any()
+    let (tags, typed) = (detail.row.tags.clone(), detail.tags.clone());
+    let (state, hidden, fixed) = (visit.form("tag_cluster"), hidden(detail), because.is_some());
+    view! { <TagsCard tags=tags typed=typed function="tag_cluster" state=state hidden=hidden fixed=fixed/> }.into_any()
 }

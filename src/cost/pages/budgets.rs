@@ -5,7 +5,6 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::budget::{BudgetAction, BudgetOf};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::MAX_WHY;
 use atelier_engine::run::CommandId;
 use atelier_studio::budgets::{BudgetLine, Budgets, read, said_action, typed_amount};
 use atelier_studio::clock;
@@ -13,7 +12,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Banner, Card, Choice, ChoiceKind, ChoiceList, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query,
-    SelectField, SubmitButton, Tab, TableWrap, Tabs, Tone, Why,
+    SelectField, SubmitButton, Tab, Table, Tabs, Tone, Why, WhyField,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -104,22 +103,17 @@ impl Shown {
         let rows: Vec<_> = lines.iter().map(|line| self.row(line, may)).collect();
         let actions = may.then(|| view! { <th scope="col"><span class="sr">"Actions"</span></th> });
         view! {
-            <TableWrap>
-                <table class="table budgets">
-                    <caption class="sr">{caption}</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Whose"</th>
-                            <th scope="col">"Spent this month"</th>
-                            <th scope="col" class="right">"Budget"</th>
-                            <th scope="col">"When it is spent"</th>
-                            <th scope="col">"At this rate"</th>
-                            {actions}
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table budgets" caption=caption rows=rows
+                head=view! {
+                    <th scope="col">"Whose"</th>
+                    <th scope="col">"Spent this month"</th>
+                    <th scope="col" class="right">"Budget"</th>
+                    <th scope="col">"When it is spent"</th>
+                    <th scope="col">"At this rate"</th>
+                    {actions}
+                }
+            />
         }
         .into_any()
     }
@@ -218,7 +212,7 @@ impl Shown {
             let asked = self.query.get(field);
             state.value(field, if asked.is_empty() { usual } else { asked })
         };
-        let (person, amount, why) = (asked("person", ""), asked("amount", ""), state.value("why", ""));
+        let (person, amount) = (asked("person", ""), asked("amount", ""));
         let whose = asked("whose", if person.is_empty() { "workspace" } else { "person" });
         let (action, zone) = (asked("action", "warn"), asked("time_zone", &self.visit.viewer.time_zone));
         let readonly = because.is_some();
@@ -244,7 +238,6 @@ impl Shown {
             })
             .collect();
         let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
-        let most = u32::try_from(MAX_WHY).unwrap_or(u32::MAX);
         let amount_help = format!("In {}, such as 250 or 99.50.", self.currency);
         view! {
             <section id="set">
@@ -271,10 +264,7 @@ impl Shown {
                             legend="When all of it is spent" name="action" kind=ChoiceKind::One choices=choices
                             problem=state.problem("action")
                         />
-                        <Field
-                            label="Why" name="why" value=why problem=state.problem("why") readonly=readonly maxlength=most
-                            help="Goes to the history."
-                        />
+                        <WhyField state=state readonly=readonly/>
                         <div class="row">
                             <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Set budget"</SubmitButton>
                         </div>

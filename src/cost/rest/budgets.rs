@@ -27,7 +27,6 @@ struct BudgetsView {
 struct BudgetView {
     scope: &'static str,
     person: Option<PersonView>,
-    /// How much a month.
     amount: Decimal,
     /// What happens when it is spent.
     action: &'static str,

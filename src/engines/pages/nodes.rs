@@ -6,7 +6,7 @@ use atelier_studio::engines::{EngineDetail, EngineNode};
 use leptos::prelude::*;
 
 use crate::clusters::pages::nodes::agent;
-use crate::components::{Card, StateTag, StateWord, TableWrap};
+use crate::components::{Card, StateTag, StateWord, Table};
 use crate::frame::Visit;
 
 /// The card with the table.
@@ -20,20 +20,16 @@ pub fn card(visit: &Visit, detail: &EngineDetail) -> AnyView {
         (rest > 0).then(|| view! { <div class="table-foot"><span>{format!("and {rest} more nodes")}</span></div> });
     view! {
         <Card heading="Agents" note="one on each node" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"Nodes and their agents"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Node"</th>
-                            <th scope="col">"State"</th>
-                            <th scope="col">"Agent"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table tight" caption="Nodes and their agents" rows=rows
+                head=view! {
+                    <th scope="col">"Node"</th>
+                    <th scope="col">"State"</th>
+                    <th scope="col">"Agent"</th>
+                }
+            >
                 {rest}
-            </TableWrap>
+            </Table>
         </Card>
     }
     .into_any()

@@ -5,14 +5,14 @@ use atelier_domain::compute::Resources;
 use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::{MAX_WHY, counted};
+use atelier_domain::text::counted;
 use atelier_studio::engines::{EngineDetail, SiteRow, UnknownRow, engines};
 use leptos::prelude::*;
 use url::form_urlencoded;
 
 use crate::components::{
-    Banner, Card, Def, DefList, EmptyState, Field, LinkButton, Look, Meter, NavItem, Page, PostForm, SubmitButton,
-    TableWrap, Time, Tone, Why,
+    Banner, Card, Def, DefList, EmptyState, LinkButton, Look, Meter, NavItem, Page, PostForm, SubmitButton, Table,
+    Time, Tone, Why, WhyField,
 };
 use crate::engines::pages::nodes as engine_nodes;
 use crate::frame::{Place, Visit, load, studio};
@@ -65,10 +65,7 @@ fn switch(visit: &Visit, detail: &EngineDetail, refusal: Option<String>) -> AnyV
             <Card heading="Acting">
                 <p class="muted">"The engine acts. Paused, it plans on but starts, ends and removes nothing; jobs that run go on."</p>
                 <PostForm function="pause_engine" state=state.clone()>
-                    <Field
-                        label="Why" name="why" value=state.value("why", "") problem=state.problem("why") autocomplete="off"
-                        maxlength=MAX_WHY as u32 help="Everybody who waits reads it."
-                    />
+                    <WhyField state=state.clone() help="Everybody who waits reads it."/>
                     <div class="row"><SubmitButton look=Look::DangerQuiet icon="pause" disabled_because=refusal>"Pause all acting"</SubmitButton></div>
                 </PostForm>
             </Card>
@@ -182,20 +179,15 @@ fn unknown(visit: &Visit, detail: &EngineDetail, refusal: Option<&str>) -> AnyVi
     let rows: Vec<_> = detail.unknown.iter().map(|found| stranger(visit, found, refusal)).collect();
     view! {
         <Card heading="Quarantine" note="found, not known, left alone until somebody decides" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"What drivers found and nobody knows"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Name"</th>
-                            <th scope="col">"Site"</th>
-                            <th scope="col">"Since"</th>
-                            <th scope="col"><span class="sr">"Actions"</span></th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="What drivers found and nobody knows" rows=rows
+                head=view! {
+                    <th scope="col">"Name"</th>
+                    <th scope="col">"Site"</th>
+                    <th scope="col">"Since"</th>
+                    <th scope="col"><span class="sr">"Actions"</span></th>
+                }
+            />
         </Card>
     }
     .into_any()

@@ -2,15 +2,15 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::history::Topic;
-use atelier_domain::text::{MAX_WHY, counted};
+use atelier_domain::text::counted;
 use atelier_engine::environments::{Built, EnvironmentStatus, MAX_LINE, MAX_LINES, Phase};
 use atelier_studio::environments::base::{EnvironmentDetail, environment};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, CodeBlock, Def, DefList, Field, Look, NavItem, Page, PostForm, SubmitButton, TableWrap, TextField,
-    Time, Tone, Why,
+    Banner, Card, Def, DefList, Look, NavItem, Page, PostForm, SubmitButton, TextField, Time, Tone, Why, WhyField,
 };
+use crate::environments::pages::parts::{self, megabytes};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
@@ -28,7 +28,7 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let refusal = visit.viewer.may(Action::EngineWrite).err().map(|denied| visit.viewer.why_not(&denied));
     let (status, editor) = (status(visit, detail, refusal.clone()), editor(visit, detail, refusal));
     let is_ready = matches!(detail.status, EnvironmentStatus::Ready(_));
-    let (packages, log) = (packages(visit, detail), log(&detail.log, is_ready));
+    let (packages, log) = (packages(visit, detail), parts::log(&detail.log, is_ready));
     let (facts, vscode) = (facts(detail), crate::environments::pages::editors::card(visit));
     let refused =
         visit.form("rebuild_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
@@ -132,27 +132,12 @@ fn took(built: &Built) -> String {
     }
 }
 
-fn megabytes(bytes: u64) -> String {
-    format!("{} MB", bytes.div_ceil(1_000_000))
-}
-
 /// What instances get now.
 fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let Some(built) = &detail.in_use else { return ().into_any() };
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-    let rows: Vec<_> = built
-        .packages
-        .iter()
-        .map(|(name, version)| {
-            view! {
-                <tr data-key=name.clone()>
-                    <th scope="row"><span class="name">{name.clone()}</span></th>
-                    <td class="mono">{version.clone()}</td>
-                </tr>
-            }
-        })
-        .collect();
     let count = counted(built.packages.len() as u64, "package", "packages");
+    let packages = parts::packages(&built.packages);
     let note = format!("{count}, Python {}", built.python.version);
     let (hash, size, took, at) = (built.hash.clone(), megabytes(built.size), took(built), built.built_at);
     view! {
@@ -162,33 +147,10 @@ fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
                 <Def term="Built"><Time at=at now=now zone=zone/>", in "{took}</Def>
                 <Def term="On disk">{size}</Def>
             </DefList>
-            <details class="more">
-                <summary>{format!("Show {count}")}</summary>
-                <TableWrap>
-                    <table class="table tight">
-                        <caption class="sr">"Installed packages with their versions"</caption>
-                        <thead><tr><th scope="col">"Package"</th><th scope="col">"Version"</th></tr></thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </TableWrap>
-            </details>
+            {packages}
         </Card>
     }
     .into_any()
-}
-
-/// The end of what the last build printed; folded where it went well.
-fn log(lines: &[String], is_folded: bool) -> AnyView {
-    if lines.is_empty() {
-        return ().into_any();
-    }
-    let label = format!("Build log, the last {}", counted(lines.len() as u64, "line", "lines"));
-    let log = view! { <CodeBlock text=lines.join("\n") label=label/> };
-    if is_folded {
-        view! { <details class="more"><summary>"Show the build log"</summary>{log}</details> }.into_any()
-    } else {
-        log.into_any()
-    }
 }
 
 fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) -> AnyView {
@@ -205,10 +167,7 @@ fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
                     label="Packages" name="requirements" value=list
                     problem=state.problem("requirements") help=help rows=rows required=true
                 />
-                <Field
-                    label="Why" name="why" value=state.value("why", "") problem=state.problem("why") autocomplete="off"
-                    maxlength=MAX_WHY as u32 help="It goes to the history with the change."
-                />
+                <WhyField state=state/>
                 <div class="row"><SubmitButton icon="check" pending="Saving…" disabled_because=refusal>"Save and build"</SubmitButton></div>
             </PostForm>
         </Card>

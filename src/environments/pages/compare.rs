@@ -9,7 +9,7 @@ use atelier_studio::environments::commands::Compared;
 use atelier_studio::environments::list::{Comparison, comparison};
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, NavItem, Page, Query, SelectField, SubmitButton, TableWrap, Tone, Why};
+use crate::components::{Card, Crumb, NavItem, Page, Query, SelectField, SubmitButton, Table, Tone, Why};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
@@ -102,20 +102,15 @@ fn differences(compared: &Compared) -> AnyView {
     view! {
         <Card heading=format!("From {before} to {after}") note=note>
             <p class="muted">{what}</p>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"Packages that differ"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Package"</th>
-                            <th scope="col">"What"</th>
-                            <th scope="col">{before}</th>
-                            <th scope="col">{after}</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="Packages that differ" rows=rows
+                head=view! {
+                    <th scope="col">"Package"</th>
+                    <th scope="col">"What"</th>
+                    <th scope="col">{before}</th>
+                    <th scope="col">{after}</th>
+                }
+            />
         </Card>
     }
     .into_any()

@@ -10,9 +10,9 @@ use leptos::prelude::*;
 
 use crate::components::{
     Banner, Card, CodeBlock, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, Query, SubmitButton,
-    TableWrap, Time, Tone, Why,
+    Table, Time, Tone, Why,
 };
-use crate::environments::pages::parts::{megabytes, said, tag};
+use crate::environments::pages::parts::{self, megabytes, said, tag};
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
 
@@ -43,7 +43,8 @@ fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
     }
     .into_any();
     let refused = visit.form("build_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
-    let (state, packages, log) = (state(visit, detail, refusal), packages(detail), log(detail));
+    let is_ready = matches!(detail.shown.state, BuildState::Ready(_));
+    let (state, packages, log) = (state(visit, detail, refusal), packages(detail), parts::log(&detail.log, is_ready));
     let (versions, users, facts) = (versions(visit, detail), users(visit, detail), facts(visit, detail));
     let recipe = detail.shown.row.recipe.clone();
     let heading = format!("{name}, version {}", detail.shown.row.version);
@@ -151,47 +152,13 @@ fn packages(detail: &NamedDetail) -> AnyView {
     if packages.is_empty() {
         return ().into_any();
     }
-    let rows: Vec<_> = packages
-        .iter()
-        .map(|(name, version)| {
-            view! {
-                <tr data-key=name.clone()>
-                    <th scope="row"><span class="name">{name.clone()}</span></th>
-                    <td class="mono">{version.clone()}</td>
-                </tr>
-            }
-        })
-        .collect();
-    let count = counted(packages.len() as u64, "package", "packages");
+    let (table, count) = (parts::packages(packages), counted(packages.len() as u64, "package", "packages"));
     view! {
-        <Card heading="Installed" note=count.clone()>
-            <details class="more">
-                <summary>{format!("Show {count}")}</summary>
-                <TableWrap>
-                    <table class="table tight">
-                        <caption class="sr">"Installed packages with their versions"</caption>
-                        <thead><tr><th scope="col">"Package"</th><th scope="col">"Version"</th></tr></thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </TableWrap>
-            </details>
+        <Card heading="Installed" note=count>
+            {table}
         </Card>
     }
     .into_any()
-}
-
-/// The end of what its build printed; folded where it went well.
-fn log(detail: &NamedDetail) -> AnyView {
-    if detail.log.is_empty() {
-        return ().into_any();
-    }
-    let label = format!("Build log, the last {}", counted(detail.log.len() as u64, "line", "lines"));
-    let log = view! { <CodeBlock text=detail.log.join("\n") label=label/> };
-    if matches!(detail.shown.state, BuildState::Ready(_)) {
-        view! { <details class="more"><summary>"Show the build log"</summary>{log}</details> }.into_any()
-    } else {
-        log.into_any()
-    }
 }
 
 fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
@@ -226,13 +193,12 @@ fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
         .collect();
     view! {
         <Card heading="Versions">
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"Versions, the newest first"</caption>
-                    <thead><tr><th scope="col">"Version"</th><th scope="col">"State"</th></tr></thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="Versions, the newest first" rows=rows
+                head=view! {
+                    <th scope="col">"Version"</th><th scope="col">"State"</th>
+                }
+            />
         </Card>
     }
     .into_any()

@@ -3,13 +3,13 @@
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::environment::{MAX_LINE, MAX_NOTE, MAX_PACKAGES};
 use atelier_domain::paths;
-use atelier_domain::text::{MAX_WHY, counted};
+use atelier_domain::text::counted;
 use atelier_studio::environments::list::{EnvironmentForm, environment_form};
 use leptos::prelude::*;
 
 use crate::components::{
     Card, Checkbox, Crumb, Field, LinkButton, NavItem, Page, PostForm, Query, SelectField, SubmitButton, TextField,
-    Tone, Why,
+    Tone, Why, WhyField,
 };
 use crate::form::FormState;
 use crate::frame::{Place, Visit, load, studio};
@@ -116,11 +116,10 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
             />
         }
     });
-    let (note, why) = (state.value("note", ""), state.value("why", ""));
-    let (in_recipe, in_note, in_why) = (state.problem("recipe"), state.problem("note"), state.problem("why"));
+    let (note, in_recipe, in_note) = (state.value("note", ""), state.problem("recipe"), state.problem("note"));
     let state = state.clone();
     view! {
-        <PostForm function="save_environment" hidden=hidden state=state>
+        <PostForm function="save_environment" hidden=hidden state=state.clone()>
             {name}
             {existing}
             <TextField
@@ -130,10 +129,7 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
                 label="Note" name="note" value=note problem=in_note autocomplete="off"
                 maxlength=MAX_NOTE as u32 help="What is special about this version."
             />
-            <Field
-                label="Why" name="why" value=why problem=in_why autocomplete="off"
-                maxlength=MAX_WHY as u32 help="It goes to the history."
-            />
+            <WhyField state=state/>
             {build}
             <div class="row"><SubmitButton icon="check" pending="Saving…">"Save"</SubmitButton></div>
         </PostForm>

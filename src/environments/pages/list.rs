@@ -9,7 +9,7 @@ use atelier_studio::environments::commands::EnvironmentView;
 use atelier_studio::environments::list::{EnvironmentList, environments};
 use leptos::prelude::*;
 
-use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, TableWrap, Time, Tone, WayOut};
+use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Time, Tone, WayOut};
 use crate::environments::pages::parts::{megabytes, said, tag};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -75,22 +75,17 @@ fn show(visit: &Visit, list: &EnvironmentList) -> AnyView {
         <Page heading="Environments" sub=sub actions=actions>
             <div data-live="environments" data-announce="environment|environments">
                 {off}
-                <TableWrap>
-                    <table class="table">
-                        <caption class="sr">"Environments with their newest versions"</caption>
-                        <thead>
-                            <tr>
-                                <th scope="col">"Name"</th>
-                                <th scope="col">"Newest version"</th>
-                                <th scope="col">"State"</th>
-                                <th scope="col" class="num">"Size"</th>
-                                <th scope="col">"Used by"</th>
-                                <th scope="col">"Last used"</th>
-                            </tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </TableWrap>
+                <Table
+                    class="table" caption="Environments with their newest versions" rows=rows
+                    head=view! {
+                        <th scope="col">"Name"</th>
+                        <th scope="col">"Newest version"</th>
+                        <th scope="col">"State"</th>
+                        <th scope="col" class="num">"Size"</th>
+                        <th scope="col">"Used by"</th>
+                        <th scope="col">"Last used"</th>
+                    }
+                />
             </div>
         </Page>
     }

@@ -4,7 +4,7 @@ use atelier_domain::text::{capitalised, counted};
 use atelier_engine::environments::BuildState;
 use leptos::prelude::*;
 
-use crate::components::Glyph;
+use crate::components::{CodeBlock, Glyph, Table};
 
 /// The state in a word, with its shape.
 pub fn tag(state: &BuildState) -> AnyView {
@@ -44,4 +44,41 @@ pub fn said(state: &BuildState) -> String {
 
 pub fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(1_000_000))
+}
+
+/// What is installed, with versions, behind a summary with the count.
+pub fn packages(packages: &[(String, String)]) -> AnyView {
+    let rows: Vec<_> = packages
+        .iter()
+        .map(|(name, version)| {
+            view! {
+                <tr data-key=name.clone()>
+                    <th scope="row"><span class="name">{name.clone()}</span></th>
+                    <td class="mono">{version.clone()}</td>
+                </tr>
+            }
+        })
+        .collect();
+    let head = view! { <th scope="col">"Package"</th><th scope="col">"Version"</th> };
+    view! {
+        <details class="more">
+            <summary>{format!("Show {}", counted(packages.len() as u64, "package", "packages"))}</summary>
+            <Table class="table tight" caption="Installed packages with their versions" head=head rows=rows/>
+        </details>
+    }
+    .into_any()
+}
+
+/// The end of what the last build printed; folded where it went well.
+pub fn log(lines: &[String], is_folded: bool) -> AnyView {
+    if lines.is_empty() {
+        return ().into_any();
+    }
+    let label = format!("Build log, the last {}", counted(lines.len() as u64, "line", "lines"));
+    let log = view! { <CodeBlock text=lines.join("\n") label=label/> };
+    if is_folded {
+        view! { <details class="more"><summary>"Show the build log"</summary>{log}</details> }.into_any()
+    } else {
+        log.into_any()
+    }
 }

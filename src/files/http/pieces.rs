@@ -48,7 +48,6 @@ pub struct Begin {
 /// How far an upload is.
 #[derive(Debug, Serialize)]
 pub struct UploadView {
-    /// Its id.
     pub id: String,
     path: String,
     size: u64,

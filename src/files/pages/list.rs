@@ -11,8 +11,8 @@ use leptos::tachys::html::InertElement;
 
 use crate::components::{
     Banner, BulkAction, BulkBar, BulkForm, Button, Card, Checkbox, EmptyState, Field, FilterBar, Icon, LinkButton,
-    Look, Meter, NavItem, Page, Pager, PickAll, PickCell, PostForm, Query, Sort, SortHeader, SubmitButton, TableWrap,
-    Time, Tone, Why,
+    Look, Meter, NavItem, Page, Pager, PickAll, PickCell, PostForm, Query, Sort, SortHeader, SubmitButton, Table, Time,
+    Tone, Why,
 };
 use crate::files::http::take;
 use crate::files::pages::parts::{crumbs, icon};
@@ -184,23 +184,19 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
     let (refusal, caption) = (page.refusal.clone(), format!("What is in {}", page.path));
     view! {
         <BulkForm action=paths::delete_files(slug)>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">{caption}</caption>
-                    <thead>
-                        <tr>
-                            <PickAll label="Select everything on this page"/>
-                            {name}
-                            {size}
-                            {changed}
-                            <th scope="col" class="c-owner">"Owner"</th>
-                            <td class="menu-cell"></td>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table tight" caption=caption rows=rows
+                head=view! {
+                    <PickAll label="Select everything on this page"/>
+                    {name}
+                    {size}
+                    {changed}
+                    <th scope="col" class="c-owner">"Owner"</th>
+                    <td class="menu-cell"></td>
+                }
+            >
                 <Pager text=text back=back next=next/>
-            </TableWrap>
+            </Table>
             {unnamable}
             <BulkBar noun="files" actions=vec![delete] disabled_because=refusal/>
         </BulkForm>

@@ -8,7 +8,7 @@ use atelier_files::Deleted;
 use leptos::prelude::*;
 
 use crate::components::{
-    Crumb, EmptyState, Icon, LinkButton, Look, NavItem, Page, Pager, PostForm, SubmitButton, TableWrap, Time,
+    Crumb, EmptyState, Icon, LinkButton, Look, NavItem, Page, Pager, PostForm, SubmitButton, Table, Time,
 };
 use crate::files::pages::parts::icon;
 use crate::frame::{Place, Visit, load, studio};
@@ -43,21 +43,17 @@ fn show(visit: &Visit, trash: &[Deleted]) -> AnyView {
         let rows: Vec<_> = trash.iter().take(MOST).map(|one| row(visit, one)).collect();
         let text = format!("{}, {size}", counted(trash.len() as u64, "thing", "things"));
         view! {
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"What you deleted"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Where it was"</th>
-                            <th scope="col" class="right">"Size"</th>
-                            <th scope="col" class="right">"Deleted"</th>
-                            <td></td>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table tight" caption="What you deleted" rows=rows
+                head=view! {
+                    <th scope="col">"Where it was"</th>
+                    <th scope="col" class="right">"Size"</th>
+                    <th scope="col" class="right">"Deleted"</th>
+                    <td></td>
+                }
+            >
                 <Pager text=text back=None next=None/>
-            </TableWrap>
+            </Table>
         }
         .into_any()
     };

@@ -12,8 +12,8 @@ use atelier_studio::jobs::view::StateTab;
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, BulkAction, BulkBar, BulkForm, Crumb, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, Page, Pager,
-    PickAll, Query, QuickFilter, Tab, TableWrap, Tabs, Tone,
+    Banner, BulkAction, BulkBar, BulkForm, Crumb, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits,
+    Page, Pager, PickAll, Query, QuickFilter, Tab, TableWrap, Tabs, Tone,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::jobs::pages::confirm::{asks_at, icon};
@@ -199,14 +199,6 @@ fn nothing_yet(visit: &Visit, refusal: Option<String>) -> AnyView {
 }
 
 fn nothing_fits(query: &Query) -> AnyView {
-    let typed = query.get("q");
-    let heading =
-        if typed.is_empty() { "No job fits this filter".to_owned() } else { format!("No job matches “{typed}”") };
-    let clear = query.path().to_owned();
-    view! {
-        <EmptyState art=false heading=heading text="Names are searched, within the chosen state, owner, compute and tag.">
-            <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
-        </EmptyState>
-    }
-    .into_any()
+    let text = "Names are searched, within the chosen state, owner, compute and tag.";
+    view! { <NothingFits query=query.clone() what="No job" text=text/> }.into_any()
 }

@@ -9,8 +9,8 @@ use atelier_studio::people::list::{PeopleQuery, PeopleSort, list_people};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, BulkAction, BulkBar, BulkForm, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, Page, Pager,
-    PickAll, Query, QuickFilter, Sort, SortHeader, TableWrap, Tone,
+    Banner, BulkAction, BulkBar, BulkForm, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits, Page, Pager,
+    PickAll, Query, QuickFilter, Sort, SortHeader, Table, Tone,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::people::pages::row::row;
@@ -37,7 +37,7 @@ fn wanted(query: &Query) -> PeopleQuery {
         q: query.get("q").to_owned(),
         role: Role::from_key(query.get("role")),
         state: AccountState::from_key(query.get("state")),
-        sort: PeopleSort::ALL.into_iter().find(|sort| sort.key() == query.get("sort")).unwrap_or_default(),
+        sort: PeopleSort::from_key(query.get("sort")).unwrap_or_default(),
         descending: query.get("dir") == "desc",
         after: query.get("after").to_owned(),
         before: query.get("before").to_owned(),
@@ -122,24 +122,20 @@ fn table(
     let seen = header("Last seen", PeopleSort::Seen, "c-cpu");
     let added = header("Added", PeopleSort::Created, "c-owner");
     let table = view! {
-        <TableWrap>
-            <table class="table tight">
-                <caption class="sr">"People"</caption>
-                <thead>
-                    <tr>
-                        <PickAll label="Select all people on this page"/>
-                        {person}
-                        <th scope="col">"Presence"</th>
-                        <th scope="col">"Roles"</th>
-                        {seen}
-                        {added}
-                        <td class="menu-cell"></td>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
+        <Table
+            class="table tight" caption="People" rows=rows
+            head=view! {
+                <PickAll label="Select all people on this page"/>
+                {person}
+                <th scope="col">"Presence"</th>
+                <th scope="col">"Roles"</th>
+                {seen}
+                {added}
+                <td class="menu-cell"></td>
+            }
+        >
             <Pager text=text back=back next=next/>
-        </TableWrap>
+        </Table>
     };
     let (asks_at, actions) = (paths::confirm_people(slug, AccountVerb::Disable.key()), bulk_actions(slug));
     view! {
@@ -164,14 +160,6 @@ fn bulk_actions(slug: &str) -> Vec<BulkAction> {
 }
 
 fn nobody(query: &Query) -> AnyView {
-    let typed = query.get("q");
-    let heading =
-        if typed.is_empty() { "No one fits this filter".to_owned() } else { format!("No one matches “{typed}”") };
-    let clear = query.path().to_owned();
-    view! {
-        <EmptyState art=false heading=heading text="Names and e-mail addresses are searched, within the chosen role and state.">
-            <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
-        </EmptyState>
-    }
-    .into_any()
+    let text = "Names and e-mail addresses are searched, within the chosen role and state.";
+    view! { <NothingFits query=query.clone() what="No one" text=text/> }.into_any()
 }

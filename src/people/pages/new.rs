@@ -2,10 +2,9 @@
 
 use atelier_domain::access::{Action, Role, Whose};
 use atelier_domain::paths;
-use atelier_domain::text::MAX_WHY;
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton};
+use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton, WhyField};
 use crate::frame::{Place, Visit, studio};
 use crate::people::pages::role_fields::RoleChoices;
 
@@ -45,10 +44,7 @@ fn form(visit: &Visit, back: String) -> AnyView {
                     required=true autocomplete="off" help="They sign in with it. Atelier sends no mail."
                 />
                 <RoleChoices state=state.clone() held=vec![Role::DataScientist]/>
-                <Field
-                    label="Why" name="why" value=state.value("why", "") problem=state.problem("why")
-                    maxlength=MAX_WHY as u32 autocomplete="off" help="Goes to the history with your name."
-                />
+                <WhyField state=state.clone()/>
                 <div class="row">
                     <SubmitButton icon="plus" pending="Adding…">"Add person"</SubmitButton>
                     <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>

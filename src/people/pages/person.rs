@@ -4,13 +4,13 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountVerb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::{MAX_WHY, counted};
+use atelier_domain::text::counted;
 use atelier_studio::people::list::{PersonDetail, person};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, Crumb, Def, DefList, Field, LinkButton, Look, NavItem, Page, PostForm, StateTag, StateWord,
-    SubmitButton, Time, Tone,
+    Banner, Card, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, StateTag, StateWord, SubmitButton,
+    Time, Tone, WhyField,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::history::events;
@@ -88,10 +88,7 @@ fn roles(visit: &Visit, detail: &PersonDetail, refusal: Option<String>) -> AnyVi
     let state = visit.form("set_roles");
     let why = refusal.is_none().then(|| {
         view! {
-            <Field
-                label="Why" name="why" value=state.value("why", "") problem=state.problem("why")
-                maxlength=MAX_WHY as u32 autocomplete="off" help="Goes to the history with your name."
-            />
+            <WhyField state=state.clone()/>
         }
     });
     let (user, held) = (detail.row.id.to_string(), detail.row.roles.clone());

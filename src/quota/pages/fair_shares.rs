@@ -5,14 +5,14 @@ use atelier_domain::compute::fair_share::{DEFAULT_WEIGHT, MAX_WEIGHT, QueueOrder
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::{MAX_WHY, counted};
+use atelier_domain::text::counted;
 use atelier_engine::run::CommandId;
 use atelier_studio::fair_shares::{ShareLine, Shares, read, typed_half_life};
 use leptos::prelude::*;
 
 use crate::components::{
     Card, Checkbox, Choice, ChoiceKind, ChoiceList, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page,
-    PostForm, Query, SubmitButton, Tab, TableWrap, Tabs,
+    PostForm, Query, SubmitButton, Tab, Table, Tabs, WhyField,
 };
 use crate::form::FormState;
 use crate::frame::{Place, Visit, load, studio};
@@ -84,22 +84,17 @@ fn table(visit: &Visit, shares: &Shares, may: bool) -> AnyView {
     let rows: Vec<_> = shares.people.iter().map(|line| row(visit, line, may)).collect();
     let actions = may.then(|| view! { <th scope="col"><span class="sr">"Actions"</span></th> });
     view! {
-        <TableWrap>
-            <table class="table shares">
-                <caption class="sr">"Shares of people"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Person"</th>
-                        <th scope="col" class="right">"Weight"</th>
-                        <th scope="col">"Used of all"</th>
-                        <th scope="col" class="right">"Used lately"</th>
-                        <th scope="col" class="right">"Running now"</th>
-                        {actions}
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </TableWrap>
+        <Table
+            class="table shares" caption="Shares of people" rows=rows
+            head=view! {
+                <th scope="col">"Person"</th>
+                <th scope="col" class="right">"Weight"</th>
+                <th scope="col">"Used of all"</th>
+                <th scope="col" class="right">"Used lately"</th>
+                <th scope="col" class="right">"Running now"</th>
+                {actions}
+            }
+        />
     }
     .into_any()
 }
@@ -163,7 +158,6 @@ fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
     let (person, weight) = (asked("person"), asked("weight"));
     let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
     let readonly = because.is_some();
-    let most = u32::try_from(MAX_WHY).unwrap_or(u32::MAX);
     let help =
         format!("1 to {MAX_WEIGHT}; {DEFAULT_WEIGHT} is usual. Twice the weight means twice as much when both wait.");
     view! {
@@ -178,10 +172,7 @@ fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
                         label="Weight" name="weight" value=weight problem=state.problem("weight") readonly=readonly
                         required=true autocomplete="off" help=help
                     />
-                    <Field
-                        label="Why" name="why" value=state.value("why", "") problem=state.problem("why") readonly=readonly
-                        maxlength=most help="Goes to the history."
-                    />
+                    <WhyField state=state readonly=readonly/>
                     <div class="row">
                         <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Set weight"</SubmitButton>
                     </div>

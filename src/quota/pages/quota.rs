@@ -5,7 +5,7 @@ use atelier_domain::compute::quota::{QuotaHolder, Resource, Scope};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::{MAX_WHY, capitalised, counted};
+use atelier_domain::text::{capitalised, counted};
 use atelier_engine::run::CommandId;
 use atelier_studio::quota::{Holding, QuotaLine, Quotas, read};
 use atelier_studio::typed::typed_cores;
@@ -13,7 +13,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Banner, Card, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page, PostForm, Query, SelectField,
-    SubmitButton, TableWrap, Tone,
+    SubmitButton, Table, Tone, WhyField,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -99,22 +99,17 @@ fn table(visit: &Visit, caption: &'static str, lines: &[QuotaLine], may: bool) -
     let rows: Vec<_> = lines.iter().map(|line| row(visit, line, may)).collect();
     let actions = may.then(|| view! { <th scope="col"><span class="sr">"Actions"</span></th> });
     view! {
-        <TableWrap>
-            <table class="table quotas">
-                <caption class="sr">{caption}</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"What"</th>
-                        <th scope="col">"Held by"</th>
-                        <th scope="col">"Held"</th>
-                        <th scope="col" class="right">"Limit"</th>
-                        <th scope="col" class="right">"Left"</th>
-                        {actions}
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </TableWrap>
+        <Table
+            class="table quotas" caption=caption rows=rows
+            head=view! {
+                <th scope="col">"What"</th>
+                <th scope="col">"Held by"</th>
+                <th scope="col">"Held"</th>
+                <th scope="col" class="right">"Limit"</th>
+                <th scope="col" class="right">"Left"</th>
+                {actions}
+            }
+        />
     }
     .into_any()
 }
@@ -264,7 +259,6 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
     let what: Vec<(String, String)> =
         quotas.resources.iter().map(|resource| (what_key(resource), title(resource))).collect();
     let readonly = because.is_some();
-    let most = u32::try_from(MAX_WHY).unwrap_or(u32::MAX);
     view! {
         <section id="set">
             <Card heading="Set a limit">
@@ -283,10 +277,7 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
                             autocomplete="off" help="Such as 8. Not below what is held now; 0 allows none."
                         />
                     </div>
-                    <Field
-                        label="Why" name="why" value=state.value("why", "") problem=state.problem("why") readonly=readonly
-                        maxlength=most help="Goes to the history."
-                    />
+                    <WhyField state=state readonly=readonly/>
                     <div class="row">
                         <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Set limit"</SubmitButton>
                     </div>

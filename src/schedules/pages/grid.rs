@@ -14,7 +14,6 @@ const DAY: u32 = 1_440;
 /// What is drawn on a day beside its hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Which day, from Monday.
     pub day: usize,
     /// The present minute.
     pub now: u32,

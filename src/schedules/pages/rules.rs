@@ -7,7 +7,7 @@ use atelier_studio::schedules::page::{RuleRow, SchedulePage};
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
-use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, TableWrap, Time};
+use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, Table, Time};
 use crate::form::FormState;
 use crate::frame::Visit;
 use crate::schedules::typing::CheckCron;
@@ -19,19 +19,14 @@ pub fn card(visit: &Visit, page: &SchedulePage) -> AnyView {
     } else {
         let rows: Vec<_> = page.rows.iter().map(|row| line(visit, page, row)).collect();
         view! {
-            <TableWrap>
-                <table class="table rules">
-                    <caption class="sr">"Schedules"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"What and when"</th>
-                            <th scope="col">"Next"</th>
-                            <th scope="col"><span class="sr">"Actions"</span></th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table rules" caption="Schedules" rows=rows
+                head=view! {
+                    <th scope="col">"What and when"</th>
+                    <th scope="col">"Next"</th>
+                    <th scope="col"><span class="sr">"Actions"</span></th>
+                }
+            />
         }
         .into_any()
     };

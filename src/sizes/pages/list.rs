@@ -8,7 +8,7 @@ use atelier_studio::sizes::list::sizes;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
 
-use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, TableWrap, Tone};
+use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Tone};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
@@ -58,24 +58,19 @@ fn nothing() -> AnyView {
 fn table(visit: &Visit, sizes: Vec<SizeRow>, refusal: Option<&str>) -> AnyView {
     let rows: Vec<_> = sizes.into_iter().map(|size| line(visit, size, refusal)).collect();
     view! {
-        <TableWrap>
-            <table class="table">
-                <caption class="sr">"Sizes"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Size"</th>
-                        <th scope="col" class="c-owner">"Site"</th>
-                        <th scope="col" class="right">"Cores"</th>
-                        <th scope="col" class="right">"Memory"</th>
-                        <th scope="col" class="right">"GPUs"</th>
-                        <th scope="col" class="right">"Price per hour"</th>
-                        <th scope="col" class="right c-cpu">"Room now"</th>
-                        <th scope="col"><span class="sr">"Actions"</span></th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </TableWrap>
+        <Table
+            class="table" caption="Sizes" rows=rows
+            head=view! {
+                <th scope="col">"Size"</th>
+                <th scope="col" class="c-owner">"Site"</th>
+                <th scope="col" class="right">"Cores"</th>
+                <th scope="col" class="right">"Memory"</th>
+                <th scope="col" class="right">"GPUs"</th>
+                <th scope="col" class="right">"Price per hour"</th>
+                <th scope="col" class="right c-cpu">"Room now"</th>
+                <th scope="col"><span class="sr">"Actions"</span></th>
+            }
+        />
     }
     .into_any()
 }

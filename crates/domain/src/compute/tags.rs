@@ -46,6 +46,15 @@ impl Tags {
         lines.collect::<Vec<_>>().join("\n")
     }
 
+    /// As they are shown, one by one: `project: churn`.
+    pub fn said(&self) -> Vec<String> {
+        let one = |(name, value): (&String, &String)| match value.as_str() {
+            "" => name.clone(),
+            value => format!("{name}: {value}"),
+        };
+        self.0.iter().map(one).collect()
+    }
+
     /// Refuses too many, too long or unreadable ones.
     pub fn check(&self) -> Result<(), Problem> {
         if self.0.len() > MAX_TAGS {

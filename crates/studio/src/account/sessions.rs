@@ -18,11 +18,9 @@ pub struct SessionRow {
     pub key: SessionKey,
     /// "Chromium on Linux", as the browser said at sign-in.
     pub device: String,
-    /// The network address at sign-in.
     pub address: String,
     /// The sign-in.
     pub created_at: Timestamp,
-    /// The last request.
     pub seen_at: Timestamp,
     /// When it ends if nothing more happens.
     pub ends_at: Timestamp,

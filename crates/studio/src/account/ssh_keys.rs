@@ -1,4 +1,4 @@
-//! What pages read.
+//! One's own SSH keys.
 
 use atelier_domain::error::AppError;
 use atelier_engine::store::SshKey;

@@ -16,15 +16,11 @@ use crate::secret;
 pub struct TokenRow {
     /// Its id; not its secret.
     pub id: String,
-    /// What it is called.
     pub name: String,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When it stops working.
     pub expires_at: Timestamp,
-    /// The last use.
     pub used_at: Option<Timestamp>,
-    /// Whether it works no more.
     pub is_expired: bool,
 }
 

@@ -207,12 +207,7 @@ pub fn row(world: &World, cluster: &Cluster, later: Span) -> ClusterRow {
         max: cluster.scale.max,
         running,
         cost_today: None,
-        tags: cluster
-            .tags
-            .0
-            .iter()
-            .map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name}: {value}") })
-            .collect(),
+        tags: cluster.tags.said(),
         owner: cluster.owner.clone(),
         unsettled,
         price: size.map(|size| size.price).unwrap_or_default(),

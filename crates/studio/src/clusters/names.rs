@@ -1,37 +1,29 @@
 //! What the page of a cluster shows beside the World: names of people and jobs, and what was decided.
 
-use std::collections::HashMap;
-
+use atelier_domain::WorkspaceId;
 use atelier_domain::compute::JobId;
 use atelier_domain::error::AppError;
 use atelier_domain::world::About;
-use atelier_domain::{UserId, WorkspaceId};
 use atelier_engine::store::{DecisionEntry, DecisionFilter};
 
 use crate::caller::Caller;
 use crate::clusters::detail::{ClusterDetail, DecisionLine};
+use crate::people::names::Names;
 
 /// Decisions of one page.
 const DECISIONS_SHOWN: i64 = 20;
 
 /// Names of people and of jobs are in the store.
 pub async fn add_names(caller: &Caller, detail: &mut ClusterDetail) -> Result<(), AppError> {
-    let mut people: Vec<UserId> = detail.queue.iter().map(|row| row.owner_id.clone()).collect();
-    people.push(detail.row.owner.clone());
-    people.sort();
-    people.dedup();
-    let people: HashMap<UserId, String> = caller
-        .checked(caller.store().people_by_id(&people).await)?
-        .into_iter()
-        .map(|person| (person.id, person.name))
-        .collect();
+    let owners = detail.queue.iter().map(|row| &row.owner_id).chain([&detail.row.owner]);
+    let people = Names::of(caller, owners.cloned()).await?;
     let on_nodes = detail.nodes.iter().flat_map(|node| node.jobs.iter().map(|job| job.id));
     let ids: Vec<JobId> = detail.queue.iter().map(|row| row.job).chain(on_nodes).collect();
     let jobs = caller.checked(caller.store().job_names(&ids).await)?;
     let name_of = |id: &JobId| jobs.get(id).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| id.to_string());
-    detail.owner = people.get(&detail.row.owner).cloned().unwrap_or_default();
+    detail.owner = people.name(&detail.row.owner);
     for row in &mut detail.queue {
-        row.owner = people.get(&row.owner_id).cloned().unwrap_or_default();
+        row.owner = people.name(&row.owner_id);
         row.name = name_of(&row.job);
     }
     for job in detail.nodes.iter_mut().flat_map(|node| &mut node.jobs) {

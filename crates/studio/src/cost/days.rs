@@ -18,39 +18,20 @@ const USUAL: i32 = 30;
 
 const HOUR: i64 = 3_600_000;
 
-/// What rows are about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
-    /// A day each.
-    Day,
-    /// An instance or a cluster each.
-    #[default]
-    Compute,
-    /// A person each.
-    Person,
-    /// A job each.
-    Job,
+atelier_domain::keyed_enum! {
+    /// What rows are about, in the order in which that is offered.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+    pub enum By {
+        /// An instance or a cluster each.
+        #[default]
+        Compute = "compute";
+        Person = "person";
+        Job = "job";
+        Day = "day";
+    }
 }
 
 impl By {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 4] = [Self::Compute, Self::Person, Self::Job, Self::Day];
-
-    /// The name in addresses and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Compute => "compute",
-            Self::Person => "person",
-            Self::Job => "job",
-        }
-    }
-
-    /// The one of that name.
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|by| by.key() == key)
-    }
-
     /// What the store sums by; days are sums of hours.
     pub const fn store(self) -> Option<SpendBy> {
         match self {
@@ -65,7 +46,6 @@ impl By {
 /// Days of one time zone, and what their cost is told apart by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// The first day.
     pub from: Date,
     /// The last day, which belongs to it.
     pub to: Date,

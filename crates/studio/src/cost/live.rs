@@ -19,7 +19,6 @@ use crate::orders::ask;
 pub struct Part {
     /// The compute's key in the ledger's sums.
     pub compute: String,
-    /// Who pays.
     pub person: String,
     /// The number of the job; 0 for none.
     pub job: u64,
@@ -40,7 +39,6 @@ impl Part {
 pub struct Live {
     /// In an hour, in billionths of the currency.
     pub per_hour: u64,
-    /// How many nodes that is.
     pub nodes: usize,
     /// What was used since the last settlement.
     pub unsettled: BTreeMap<Part, Charge>,

@@ -26,7 +26,6 @@ use crate::orders::ask;
 /// What being off saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// How many instances were looked at.
     pub instances: usize,
     /// For how long they were off, in all.
     pub off_millis: u64,

@@ -15,6 +15,7 @@ use crate::cost::days::Selection;
 use crate::cost::live::Live;
 use crate::cost::view::{DaySum, Kind, Rest, Series, Spending, SpendingRow};
 use crate::orders::ask;
+use crate::people::names::Names;
 
 /// How many of them the chart tells apart; all others are one.
 const IN_CHART: usize = 5;
@@ -207,18 +208,11 @@ async fn named(caller: &Caller, by: SpendBy, rows: Vec<(String, Charge)>) -> Res
             Ok(rows.into_iter().map(of).collect())
         }
         SpendBy::Person => {
-            let ids: Vec<UserId> = rows.iter().map(|(key, _)| UserId::new(key.clone())).collect();
-            let mut known = HashMap::new();
-            for ids in ids.chunks(500) {
-                let people = caller.checked(caller.store().people_by_id(ids).await)?;
-                known.extend(people.into_iter().map(|person| (person.id.to_string(), person.name)));
-            }
+            let names = Names::of(caller, rows.iter().map(|(key, _)| UserId::new(key.clone()))).await?;
             let of = |(key, charge): (String, Charge)| {
-                let name = known.get(&key).cloned().unwrap_or_else(|| match key.as_str() {
-                    "" => "Nobody".to_owned(),
-                    id => id.to_owned(),
-                });
-                let kind = if known.contains_key(&key) { Kind::Person } else { Kind::Deleted };
+                let id = UserId::new(key.clone());
+                let name = if key.is_empty() { "Nobody".to_owned() } else { names.name(&id) };
+                let kind = if names.has(&id) { Kind::Person } else { Kind::Deleted };
                 row(key, kind, name, charge)
             };
             Ok(rows.into_iter().map(of).collect())

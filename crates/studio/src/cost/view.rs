@@ -5,37 +5,20 @@ use jiff::civil::Date;
 
 use crate::cost::saved::Saved;
 
-/// What a row is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An instance.
-    Instance,
-    /// A cluster.
-    Cluster,
-    /// All serverless jobs together.
-    Serverless,
-    /// A person.
-    Person,
-    /// A job.
-    Job,
-    /// Time of nodes on which no job ran.
-    NoJob,
-    /// Something that is not there any more; its id is its name.
-    Deleted,
-}
-
-impl Kind {
-    /// The name in the API and in files.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Instance => "instance",
-            Self::Cluster => "cluster",
-            Self::Serverless => "serverless",
-            Self::Person => "person",
-            Self::Job => "job",
-            Self::NoJob => "no-job",
-            Self::Deleted => "deleted",
-        }
+atelier_domain::keyed_enum! {
+    /// What a row is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+    pub enum Kind {
+        Instance = "instance";
+        Cluster = "cluster";
+        /// All serverless jobs together.
+        Serverless = "serverless";
+        Person = "person";
+        Job = "job";
+        /// Time of nodes on which no job ran.
+        NoJob = "no-job";
+        /// Something that is not there any more; its id is its name.
+        Deleted = "deleted";
     }
 }
 
@@ -44,9 +27,7 @@ impl Kind {
 pub struct SpendingRow {
     /// Its id; empty for time without a job.
     pub key: String,
-    /// What it is.
     pub kind: Kind,
-    /// What people call it.
     pub name: String,
     /// Node time and its cost.
     pub charge: Charge,
@@ -55,7 +36,6 @@ pub struct SpendingRow {
 /// All that is not listed by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
-    /// How many.
     pub count: usize,
     /// What they cost together.
     pub charge: Charge,
@@ -64,7 +44,6 @@ pub struct Rest {
 /// One day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DaySum {
-    /// Which.
     pub date: Date,
     /// Node time and its cost.
     pub charge: Charge,
@@ -84,11 +63,9 @@ pub struct Series {
 pub struct Spending {
     /// Whether only what the caller pays is in it, since the right reaches no further.
     pub is_own: bool,
-    /// In all.
     pub total: Charge,
     /// What an hour costs as things are now, in billionths of the currency.
     pub per_hour: u64,
-    /// How many nodes there are now.
     pub nodes: usize,
     /// Day by day.
     pub days: Vec<DaySum>,

@@ -25,7 +25,6 @@ pub struct EnvironmentDetail {
     pub list: String,
     /// The end of what the last build printed.
     pub log: Vec<String>,
-    /// Where environments are.
     pub folder: PathBuf,
     /// The Python they stand on.
     pub python: PathBuf,

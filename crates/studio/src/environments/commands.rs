@@ -45,7 +45,6 @@ pub struct EnvironmentRequest {
 pub struct VersionView {
     /// What is kept about it.
     pub row: EnvironmentVersion,
-    /// How many packages it lists.
     pub listed: usize,
     /// What it is made of; none if there is no Python to stand on.
     pub hash: Option<EnvironmentHash>,
@@ -311,7 +310,6 @@ pub struct Compared {
     pub after: String,
     /// Whether the installed packages are compared; else what is listed, since one of them is not built.
     pub is_built: bool,
-    /// What differs.
     pub diff: PackagesDiff,
 }
 
@@ -429,7 +427,6 @@ pub async fn log(caller: &Caller, version: &VersionView) -> Option<String> {
 /// What an instance holds, as the list of an environment.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FrozenView {
-    /// The instance.
     pub instance: String,
     /// What its owner installed, with versions.
     pub packages: Vec<(String, String)>,

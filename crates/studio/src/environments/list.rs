@@ -1,4 +1,4 @@
-//! What pages read.
+//! Named environments and their versions.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
@@ -34,7 +34,6 @@ pub async fn environments(caller: &Caller) -> Result<EnvironmentList, AppError> 
 pub struct NamedDetail {
     /// All of it.
     pub view: EnvironmentView,
-    /// The version that is shown.
     pub shown: VersionView,
     /// The last lines of its build's log.
     pub log: Vec<String>,

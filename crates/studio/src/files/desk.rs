@@ -129,7 +129,6 @@ impl Drop for Taken {
 /// Somebody at work with files.
 #[derive(Clone, Debug)]
 pub struct Desk {
-    /// The area.
     pub area: Arc<Area>,
     /// As whom.
     pub who: Who,

@@ -23,7 +23,6 @@ pub const PAGE: usize = 200;
 /// What the address of a folder asks for.
 #[derive(Clone, Debug, Default)]
 pub struct FolderQuery {
-    /// Which folder.
     pub path: String,
     /// Only names with this in them.
     pub part: String,
@@ -40,9 +39,7 @@ pub struct FolderQuery {
 /// A folder and all around it.
 #[derive(Debug)]
 pub struct FolderPage {
-    /// Which folder.
     pub path: FilePath,
-    /// What is in it.
     pub listing: Listing,
     /// Whose things are.
     pub owners: Owners,
@@ -76,7 +73,6 @@ pub struct TreeLevel {
     pub folder: FilePath,
     /// Those that are shown.
     pub folders: Vec<FilePath>,
-    /// How many more there are.
     pub more: usize,
     /// Whether there is more than was read.
     pub is_partial: bool,
@@ -197,11 +193,9 @@ pub async fn list_part(caller: &Caller, desk: &Desk, path: &FilePath, wanted: Wa
 /// A file and how it is shown.
 #[derive(Debug)]
 pub struct FileDetail {
-    /// Where it is.
     pub path: FilePath,
     /// What the disk says of it.
     pub entry: Entry,
-    /// Whose it is.
     pub owner: String,
     /// How it is shown; none for what is no file.
     pub preview: Option<Preview>,
@@ -278,11 +272,8 @@ async fn labs(caller: &Caller) -> Result<Vec<String>, AppError> {
 /// What the editor begins with.
 #[derive(Debug)]
 pub struct EditorPage {
-    /// Which file.
     pub path: FilePath,
-    /// Its version.
     pub version: String,
-    /// Its text.
     pub text: String,
     /// Whether its lines end with two characters.
     pub has_crlf: bool,

@@ -34,16 +34,13 @@ pub static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(2));
 pub struct Notebook {
     /// The language of its code.
     pub language: String,
-    /// Its cells.
     pub cells: Vec<Cell>,
-    /// Whether there are more.
     pub is_cut: bool,
 }
 
 /// One cell.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What it is.
     pub kind: CellKind,
     /// What stands in it, as markup of ours.
     pub markup: String,
@@ -67,7 +64,6 @@ pub enum CellKind {
 /// What came of a cell.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output {
-    /// Text.
     Text(String),
     /// An error with its trace.
     Error(String),

@@ -32,29 +32,15 @@ pub const MOST_EDIT: u64 = 1 << 20;
 pub enum Preview {
     /// With its colours, as markup of ours.
     Text {
-        /// The language.
         language: &'static str,
         /// The text, escaped.
         markup: String,
-        /// Whether there is more.
         is_cut: bool,
     },
     /// As a table.
-    Table {
-        /// The first row.
-        head: Vec<String>,
-        /// The others.
-        rows: Vec<Vec<String>>,
-        /// Whether there is more.
-        is_cut: bool,
-    },
+    Table { head: Vec<String>, rows: Vec<Vec<String>>, is_cut: bool },
     /// As text with headings and lists, as markup of ours.
-    Markdown {
-        /// The markup.
-        markup: String,
-        /// Whether there is more.
-        is_cut: bool,
-    },
+    Markdown { markup: String, is_cut: bool },
     /// As a notebook.
     Notebook(Box<Notebook>),
     /// As a picture.

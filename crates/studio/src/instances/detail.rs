@@ -21,6 +21,7 @@ use crate::instances::awake::{SignalRow, Watched, signals};
 use crate::instances::usage::{Usage, usage};
 use crate::instances::view::{AsOf, InstanceView, complete};
 use crate::orders::ask;
+use crate::people::names::Names;
 
 /// One instance.
 #[derive(Clone, Debug)]

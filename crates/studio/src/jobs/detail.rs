@@ -19,6 +19,7 @@ use crate::jobs::outputs::Outputs;
 use crate::jobs::view::{Standing, Why, standings};
 use crate::jobs::{log, metrics, outputs, retention};
 use crate::orders::ask;
+use crate::people::names::Names;
 
 /// How many decisions are shown.
 const DECISIONS: i64 = 30;
@@ -136,8 +137,7 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
     let workspace = &caller.actor()?.workspace.id;
     let id = row.job.id;
     let task = caller.checked(caller.store().job_tasks(&[id]).await)?.remove(&id);
-    let owner = caller.checked(caller.store().people_by_id(std::slice::from_ref(&row.job.owner)).await)?;
-    let owner_name = owner.into_iter().next().map_or_else(|| row.job.owner.to_string(), |person| person.name);
+    let owner_name = Names::of(caller, [row.job.owner.clone()]).await?.name(&row.job.owner);
     let filter = DecisionFilter { about: vec![About::Job(id)], limit: DECISIONS, ..DecisionFilter::default() };
     let decisions = caller.checked(caller.store().decisions(workspace, &filter).await)?;
     let hour = row.job.submitted.0.div_euclid(3_600_000);

@@ -18,6 +18,7 @@ use crate::caller::Caller;
 use crate::forecast::etas as forecast;
 use crate::jobs::view::{Compute, StateTab, standings};
 use crate::orders::ask;
+use crate::people::names::Names;
 
 /// How many lines a page has.
 const PAGE: usize = 50;
@@ -182,11 +183,7 @@ async fn computes(caller: &Caller, named: &str) -> Result<(Vec<String>, Option<T
 /// Rows with all that a line says about them.
 async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, AppError> {
     let workspace = &caller.actor()?.workspace.id;
-    let mut owners: Vec<UserId> = lines.iter().map(|line| line.row.job.owner.clone()).collect();
-    owners.sort();
-    owners.dedup();
-    let people = caller.checked(caller.store().people_by_id(&owners).await)?;
-    let names: HashMap<UserId, String> = people.into_iter().map(|person| (person.id, person.name)).collect();
+    let names = Names::of(caller, lines.iter().map(|line| line.row.job.owner.clone())).await?;
     let ids: Vec<JobId> = lines.iter().map(|line| line.row.job.id).collect();
     let since = lines.iter().map(|line| line.row.job.submitted).min().unwrap_or(Timestamp(0));
     let costs = caller.checked(caller.store().job_costs(workspace, &ids, since).await)?;
@@ -209,7 +206,7 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
             || (Compute::Gone(String::new()), Tier::Dedicated),
             |standing| (standing.compute, standing.tier),
         );
-        let owner_name = names.get(&row.job.owner).cloned().unwrap_or_else(|| row.job.owner.to_string());
+        let owner_name = names.name(&row.job.owner);
         let place = row.job.array;
         JobView {
             id: row.job.id,

@@ -1,7 +1,5 @@
 //! Serverless jobs: what runs now on nodes of its own, and what waits for them.
 
-use std::collections::HashMap;
-
 use atelier_domain::access::Action;
 use atelier_domain::compute::JobId;
 use atelier_domain::compute::job::{Job, JobState};
@@ -16,6 +14,7 @@ use atelier_engine::store::ledger_name;
 use crate::caller::Caller;
 use crate::clusters::list::{sees_cost, since_last_step};
 use crate::orders::{ask, said};
+use crate::people::names::Names;
 
 /// How many jobs the page shows.
 const SHOWN: usize = 100;
@@ -58,21 +57,14 @@ pub async fn serverless(caller: &Caller) -> Result<ServerlessPage, AppError> {
     let mut page = ask(caller, move |world| look(world, &workspace, later)).await?;
     let ids: Vec<JobId> = page.jobs.iter().map(|job| job.id).collect();
     let names = caller.checked(caller.store().job_names(&ids).await)?;
-    let mut owners: Vec<UserId> = page.jobs.iter().map(|job| job.owner_id.clone()).collect();
-    owners.sort();
-    owners.dedup();
-    let people: HashMap<UserId, String> = caller
-        .checked(caller.store().people_by_id(&owners).await)?
-        .into_iter()
-        .map(|person| (person.id, person.name))
-        .collect();
+    let people = Names::of(caller, page.jobs.iter().map(|job| job.owner_id.clone())).await?;
     let holders: Vec<String> = ids.iter().map(|id| ledger_name(Holder::Job(*id))).collect();
     let since = page.jobs.iter().map(|job| job.submitted.0.div_euclid(3_600_000)).min().unwrap_or_default();
     let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
     let (rights, currency) = (actor.person.rights(), &caller.studio.settings().currency);
     for (job, holder) in page.jobs.iter_mut().zip(&holders) {
         job.name = names.get(&job.id).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| job.id.to_string());
-        job.owner = people.get(&job.owner_id).cloned().unwrap_or_default();
+        job.owner = people.name(&job.owner_id);
         let settled = charged.get(holder).map_or(0, |charge| charge.cost);
         job.cost = sees_cost(&rights, &actor.person.id, &job.owner_id)
             .then(|| Money(settled.saturating_add(job.unsettled)).said(currency));

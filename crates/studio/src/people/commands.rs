@@ -17,11 +17,9 @@ use crate::people::list::{MOST_AT_ONCE, find};
 /// Somebody new, with the hash of a temporary password.
 #[derive(Clone, Debug)]
 pub struct NewPerson {
-    /// The name.
     pub name: PersonName,
     /// The sign-in name.
     pub email: EmailAddress,
-    /// The roles.
     pub roles: Vec<Role>,
     /// What the temporary password is checked against.
     pub password_hash: String,

@@ -13,29 +13,16 @@ use crate::history::HistoryRow;
 use crate::presence;
 use crate::studio::Studio;
 
-/// What the list is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PeopleSort {
-    /// By name.
-    #[default]
-    Name,
-    /// By the last request.
-    Seen,
-    /// By the day the account was made.
-    Created,
-}
-
-impl PeopleSort {
-    /// Every order.
-    pub const ALL: [Self; 3] = [Self::Name, Self::Seen, Self::Created];
-
-    /// The name in the URL.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Seen => "seen",
-            Self::Created => "created",
-        }
+atelier_domain::keyed_enum! {
+    /// What the list is sorted by.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+    pub enum PeopleSort {
+        #[default]
+        Name = "name";
+        /// By the last request.
+        Seen = "seen";
+        /// By the day the account was made.
+        Created = "created";
     }
 }
 
@@ -48,7 +35,6 @@ pub struct PeopleQuery {
     pub role: Option<Role>,
     /// Only accounts in this state.
     pub state: Option<AccountState>,
-    /// The order.
     pub sort: PeopleSort,
     /// From last to first.
     pub descending: bool,
@@ -74,7 +60,6 @@ pub struct PeoplePage {
 /// The people in numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadCount {
-    /// How many people there are.
     pub everyone: u64,
     /// How many of them asked this server for something in the last minutes.
     pub online: u64,
@@ -83,9 +68,7 @@ pub struct HeadCount {
 /// A person in a list.
 #[derive(Clone, Debug)]
 pub struct PersonRow {
-    /// The account.
     pub id: UserId,
-    /// The name.
     pub name: String,
     /// The sign-in name.
     pub email: String,
@@ -97,7 +80,6 @@ pub struct PersonRow {
     pub is_online: bool,
     /// The last request, if there was one.
     pub seen_at: Option<Timestamp>,
-    /// When the account was made.
     pub created_at: Timestamp,
     /// Whether it is the viewer's own.
     pub is_self: bool,
@@ -106,11 +88,8 @@ pub struct PersonRow {
 /// Everything the page of one person shows.
 #[derive(Clone, Debug)]
 pub struct PersonDetail {
-    /// The person.
     pub row: PersonRow,
-    /// The time zone.
     pub time_zone: String,
-    /// Sessions that are alive.
     pub sessions: u64,
     /// What each verb would answer; rights are checked apart.
     pub verbs: Vec<(AccountVerb, Result<(), Refusal>)>,

@@ -2,3 +2,4 @@
 
 pub mod commands;
 pub mod list;
+pub mod names;

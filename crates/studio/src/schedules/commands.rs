@@ -17,9 +17,7 @@ use crate::schedules::week::find_week;
 /// A schedule to be added, or what one is to become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSchedule {
-    /// What it does.
     pub action: Action,
-    /// When.
     pub timetable: Timetable,
     /// What a stop does to running jobs.
     pub jobs: StopJobs,

@@ -15,9 +15,7 @@ pub const SHOWN: usize = 5;
 /// One time at which something happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextTime {
-    /// When.
     pub at: Timestamp,
-    /// What.
     pub action: Action,
     /// What a clock in the schedule's zone shows then, with its zone: `Mon 08:30`, `Europe/Berlin`.
     pub there: (String, String),
@@ -27,7 +25,6 @@ pub struct NextTime {
     pub note: Option<String>,
     /// Whether the clocks have to do with it.
     pub is_about_clocks: bool,
-    /// Whether it is left out.
     pub is_skipped: bool,
 }
 
@@ -172,7 +169,6 @@ pub enum CronReading {
     Nothing,
     /// `Mon–Fri at 08:30`, and the next times.
     Says(String, Vec<String>),
-    /// What is wrong with it.
     Wrong(String),
 }
 

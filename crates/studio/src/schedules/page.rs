@@ -22,7 +22,6 @@ use crate::schedules::week::{as_cron, find_week};
 /// All about when one instance is awake.
 #[derive(Clone, Debug)]
 pub struct SchedulePage {
-    /// The instance.
     pub subject: Subject,
     /// Why the viewer may change nothing, if so.
     pub fixed_because: Option<String>,
@@ -45,19 +44,15 @@ pub struct SchedulePage {
 /// One schedule.
 #[derive(Clone, Debug)]
 pub struct RuleRow {
-    /// Which.
     pub id: ScheduleId,
     /// In words: `Start Mon–Fri at 08:30, Europe/Berlin`.
     pub sentence: String,
-    /// What it does.
     pub action: Action,
-    /// Whether it acts.
     pub is_enabled: bool,
     /// Whether it is part of the week above.
     pub is_week: bool,
     /// The next time that it acts.
     pub next: Option<Timestamp>,
-    /// The time that is left out.
     pub skipped: Option<Timestamp>,
     /// The form that changes it; none where it cannot be written as cron.
     pub fields: Option<Fields>,
@@ -66,7 +61,6 @@ pub struct RuleRow {
 /// What schedules are going to do and cost.
 #[derive(Clone, Debug)]
 pub struct Outlook {
-    /// The next times.
     pub times: Vec<NextTime>,
     /// What that costs; none where the size is not in the catalogue.
     pub cost: Option<AwakeCost>,

@@ -14,11 +14,8 @@ use crate::studio::Studio;
 pub struct Warning {
     /// Of which instance.
     pub id: InstanceId,
-    /// What it is called.
     pub name: String,
-    /// When.
     pub at: Timestamp,
-    /// Why.
     pub why: StopWhy,
     /// Whether it waits for jobs.
     pub is_draining: bool,

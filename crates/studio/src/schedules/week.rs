@@ -10,7 +10,6 @@ use crate::schedules::commands::NewSchedule;
 /// A week, the zone of its clocks, and what its stops do to running jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedWeek {
-    /// The hours.
     pub grid: WeekGrid,
     /// Where the clock hangs.
     pub zone: Zone,

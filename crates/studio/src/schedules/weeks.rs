@@ -1,7 +1,5 @@
 //! The week of a workspace: what starts and stops by itself, by day.
 
-use std::collections::BTreeMap;
-
 use atelier_domain::access::Action as Right;
 use atelier_domain::compute::ScheduleId;
 use atelier_domain::error::AppError;
@@ -12,6 +10,7 @@ use atelier_domain::{Timestamp, UserId};
 use crate::caller::Caller;
 use crate::clock;
 use crate::orders::ask;
+use crate::people::names::Names;
 
 /// Days that are shown.
 const DAYS: u32 = 7;
@@ -34,18 +33,15 @@ pub struct WeekView {
 pub struct PlanDay {
     /// `Today`, `Tomorrow`, `Monday 30 March`.
     pub heading: String,
-    /// What happens.
     pub rows: Vec<PlanRow>,
 }
 
 /// One start, stop or other minimum.
 #[derive(Clone, Debug)]
 pub struct PlanRow {
-    /// When.
     pub at: Timestamp,
     /// The clock where the viewer is.
     pub clock: String,
-    /// What it does.
     pub action: Action,
     /// To what, by name.
     pub name: String,
@@ -59,7 +55,6 @@ pub struct PlanRow {
     pub elsewhere: String,
     /// What is unusual about it.
     pub note: String,
-    /// Whether it is left out.
     pub is_skipped: bool,
     /// Tells rows apart.
     pub key: String,
@@ -92,18 +87,14 @@ pub async fn week(caller: &Caller, is_mine: bool) -> Result<WeekView, AppError> 
     if is_mine {
         entries.retain(|(_, owner)| owner.as_ref() == Some(&me));
     }
-    let mut owners: Vec<UserId> = entries.iter().filter_map(|(_, owner)| owner.clone()).collect();
-    owners.sort();
-    owners.dedup();
-    let people = caller.checked(caller.store().people_by_id(&owners).await)?;
-    let names: BTreeMap<UserId, String> = people.into_iter().map(|person| (person.id, person.name)).collect();
+    let names = Names::of(caller, entries.iter().filter_map(|(_, owner)| owner.clone())).await?;
     let here = Zone::parse(&zone).or_else(|_| Zone::parse("UTC"))?;
     let mut days: Vec<PlanDay> = Vec::new();
     let count = entries.len() as u64;
     for (entry, owner) in entries {
         let heading = heading(entry.at, now, &zone);
         let is_own = owner.as_ref() == Some(&me);
-        let owner = owner.and_then(|owner| names.get(&owner).cloned()).unwrap_or_default();
+        let owner = owner.map(|owner| names.name(&owner)).unwrap_or_default();
         let row = row(entry, owner, is_own, &here);
         match days.last_mut() {
             Some(day) if day.heading == heading => day.rows.push(row),

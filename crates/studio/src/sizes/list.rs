@@ -1,4 +1,4 @@
-//! What pages read.
+//! The catalogue of sizes, with what is left of quotas and room.
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::Resources;

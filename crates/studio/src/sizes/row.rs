@@ -6,15 +6,10 @@ use atelier_domain::compute::size::Price;
 /// A size as pages show it.
 #[derive(Clone, Debug)]
 pub struct SizeRow {
-    /// Its name.
     pub name: String,
-    /// The family whose quota it uses.
     pub family: String,
-    /// Where its nodes are made.
     pub site: String,
-    /// What a node has.
     pub shape: Resources,
-    /// What an hour costs.
     pub price: Price,
     /// The same in words: `€0.40`.
     pub price_said: String,

@@ -9,10 +9,7 @@ pub type Row = (&'static str, &'static [&'static str]);
 /// Dependencies of tests are free. An arrow that is listed and not used is an error too.
 pub const CRATES: &[Row] = &[
     ("agent", &["client", "confine", "domain", "pipe", "protocol"]),
-    (
-        "atelier",
-        &["agent", "client", "domain", "engine", "files", "gateway", "pipe", "protocol", "simulate", "studio"],
-    ),
+    ("atelier", &["agent", "client", "domain", "engine", "files", "gateway", "pipe", "protocol", "simulate", "studio"]),
     ("client", &["pipe"]),
     ("confine", &[]),
     ("domain", &[]),

@@ -64,11 +64,8 @@ fn happened(visit: &Visit, detail: &InstanceDetail, decided: &Decided) -> AnyVie
 
 /// Its tags; none if it has none.
 pub fn tags(detail: &InstanceDetail) -> Option<AnyView> {
-    let said = detail.view.instance.tags.0.iter().map(|(name, value)| match value.as_str() {
-        "" => name.to_string(),
-        value => format!("{name}: {value}"),
-    });
-    let tags: Vec<_> = said.map(|tag| view! { <span class="tag">{tag}</span> }).collect();
+    let said = detail.view.instance.tags.said();
+    let tags: Vec<_> = said.into_iter().map(|tag| view! { <span class="tag">{tag}</span> }).collect();
     (!tags.is_empty()).then(|| view! { <span class="row-tight tags">{tags}</span> }.into_any())
 }
 

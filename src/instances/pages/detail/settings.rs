@@ -9,11 +9,11 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
 
-use crate::components::{Card, Checkbox, Field, LinkButton, Look, PostForm, SizeTable, SubmitButton, TextField};
+use crate::components::{Card, Checkbox, Field, LinkButton, Look, PostForm, SizeTable, SubmitButton, TagsCard};
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::{asks_at, blocked, icon};
+use crate::instances::pages::detail::scripts;
 use crate::instances::pages::detail::scripts::Texts;
-use crate::instances::pages::detail::{overview, scripts};
 
 pub struct Content {
     pub sizes: Vec<SizeRow>,
@@ -102,24 +102,10 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
 }
 
 fn tags(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyView {
-    let state = visit.form("tag_instance");
-    if because.is_some() {
-        let tags = overview::tags(detail).unwrap_or_else(|| view! { <p class="muted">"None."</p> }.into_any());
-        return view! { <Card heading="Tags">{tags}</Card> }.into_any();
-    }
-    let (typed, hidden) = (detail.view.instance.tags.typed(), hidden(detail));
+    let tags = &detail.view.instance.tags;
+    let (state, hidden, fixed) = (visit.form("tag_instance"), hidden(detail), because.is_some());
     view! {
-        <Card heading="Tags">
-            <PostForm function="tag_instance" state=state.clone() hidden=hidden>
-                <TextField
-                    label="Tags" name="tags" value=state.value("tags", &typed) problem=state.problem("tags") rows=3
-                    help="One a line, such as project=churn."
-                />
-                <div class="row">
-                    <SubmitButton look=Look::Plain pending="Saving…" icon="tag">"Save tags"</SubmitButton>
-                </div>
-            </PostForm>
-        </Card>
+        <TagsCard tags=tags.said() typed=tags.typed() function="tag_instance" state=state hidden=hidden fixed=fixed/>
     }
     .into_any()
 }

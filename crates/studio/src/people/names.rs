@@ -1,0 +1,45 @@
+//! Names of people by their ids. Who has no account any more goes by the id.
+
+use std::collections::HashMap;
+
+use atelier_domain::UserId;
+use atelier_domain::error::AppError;
+
+use crate::caller::Caller;
+
+/// The store is asked for so many at once.
+const AT_ONCE: usize = 500;
+
+/// Names and e-mail addresses.
+#[derive(Clone, Debug, Default)]
+pub struct Names(HashMap<UserId, (String, String)>);
+
+impl Names {
+    /// Reads who they are.
+    pub async fn of(caller: &Caller, ids: impl IntoIterator<Item = UserId>) -> Result<Self, AppError> {
+        let mut ids: Vec<UserId> = ids.into_iter().collect();
+        ids.sort();
+        ids.dedup();
+        let mut known = HashMap::new();
+        for ids in ids.chunks(AT_ONCE) {
+            let people = caller.checked(caller.store().people_by_id(ids).await)?;
+            known.extend(people.into_iter().map(|person| (person.id, (person.name, person.email))));
+        }
+        Ok(Self(known))
+    }
+
+    /// Whether somebody has an account.
+    pub fn has(&self, id: &UserId) -> bool {
+        self.0.contains_key(id)
+    }
+
+    /// What somebody is called.
+    pub fn name(&self, id: &UserId) -> String {
+        self.0.get(id).map_or_else(|| id.to_string(), |(name, _)| name.clone())
+    }
+
+    /// Their e-mail address; empty for who has no account any more.
+    pub fn email(&self, id: &UserId) -> String {
+        self.0.get(id).map(|(_, email)| email.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,44 @@
+//! The tags of a compute.
+
+use leptos::prelude::*;
+
+use crate::components::{Card, Look, PostForm, SubmitButton, TextField};
+use crate::form::FormState;
+
+/// The tags, in a form for who may change them.
+#[component]
+pub fn TagsCard(
+    tags: Vec<String>,
+    /// The same as they are typed, one a line.
+    typed: String,
+    /// The server function that replaces them.
+    function: &'static str,
+    state: FormState,
+    hidden: Vec<(&'static str, String)>,
+    /// Whether they are only shown.
+    fixed: bool,
+) -> AnyView {
+    if fixed {
+        let tags: Vec<_> = tags.into_iter().map(|tag| view! { <span class="tag">{tag}</span> }).collect();
+        let tags = if tags.is_empty() {
+            view! { <p class="muted">"None."</p> }.into_any()
+        } else {
+            view! { <span class="row-tight tags">{tags}</span> }.into_any()
+        };
+        return view! { <Card heading="Tags">{tags}</Card> }.into_any();
+    }
+    view! {
+        <Card heading="Tags">
+            <PostForm function=function state=state.clone() hidden=hidden>
+                <TextField
+                    label="Tags" name="tags" value=state.value("tags", &typed) problem=state.problem("tags") rows=3
+                    help="One a line, such as project=churn."
+                />
+                <div class="row">
+                    <SubmitButton look=Look::Plain pending="Saving…" icon="tag">"Save tags"</SubmitButton>
+                </div>
+            </PostForm>
+        </Card>
+    }
+    .into_any()
+}
