@@ -58,8 +58,8 @@ use crate::sizes::pages::list::SizesPage;
 
 /// The document around every page.
 ///
-/// The theme is on the root element, so that the first paint is right: the person's own, or the cookie's for who is not
-/// signed in. "As the system" is no attribute at all, and style follows the browser then.
+/// The theme is on the root element, so that the first paint is right: the person's own, or the cookie's for
+/// who is not signed in. "As the system" is no attribute at all, and style follows the browser then.
 pub fn shell() -> impl IntoView {
     let theme = page::viewer().map_or_else(page::cookie_theme, |viewer| viewer.theme);
     let theme = (theme != Theme::System).then(|| theme.key());
@@ -86,8 +86,9 @@ pub fn shell() -> impl IntoView {
 
 /// Loads the browser's half and wakes the islands as soon as the page is read.
 ///
-/// Leptos' own script waits for a moment in which the browser is idle and sets no limit, so that on a busy machine a page may never
-/// come alive. What is here does not wait; it is a module, which runs when the page is whole and keeps nothing up before that.
+/// Leptos' own script waits for a moment in which the browser is idle and sets no limit, so that on a busy
+/// machine a page may never come alive. What is here does not wait; it is a module, which runs when the page
+/// is whole and keeps nothing up before that.
 #[component]
 fn BrowserHalf() -> impl IntoView {
     // What follows is plain HTML; only islands are ever hydrated.
@@ -112,8 +113,8 @@ fn BrowserHalf() -> impl IntoView {
 
 /// Which page answers which address; `src/paths.rs` builds the same addresses for links.
 ///
-/// Every page is rendered whole before the first byte is sent, so that its status is the true one and nothing is left to
-/// script.
+/// Every page is rendered whole before the first byte is sent, so that its status is the true one and nothing
+/// is left to script.
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();

@@ -1,7 +1,7 @@
 //! What server functions answer.
 //!
-//! Forms post to them, in the `functions.rs` of each noun. They are public endpoints, so each authorises by itself or by the
-//! command that it calls; a test walks them all.
+//! Forms post to them, in the `functions.rs` of each noun. They are public endpoints, so each authorises by
+//! itself or by the command that it calls; a test walks them all.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! What a form shows when it comes back: the values that were typed and the problem beside each field.
 //!
-//! Forms are plain HTML and post to a server function. When the function refuses, the values (never secrets) and the
-//! problems are kept on the server for one look ([`crate::server::flash`]) and the browser is sent back to the page, which
-//! asks [`FormState`] what to show. The same mechanism carries the toast after a success.
+//! Forms are plain HTML and post to a server function. When the function refuses, the values (never secrets)
+//! and the problems are kept on the server for one look ([`crate::server::flash`]) and the browser is sent
+//! back to the page, which asks [`FormState`] what to show. The same mechanism carries the toast after a
+//! success.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,6 @@ pub struct Flash {
 pub struct OneTimeSecret {
     /// What it is: "Temporary password for Mara Lindqvist".
     pub label: String,
-    /// The secret itself.
     pub value: String,
 }
 
@@ -56,7 +56,8 @@ impl FormState {
         }
     }
 
-    /// Whether a checkbox or one of several with the same name was ticked, or `otherwise` if the form is fresh.
+    /// Whether a checkbox or one of several with the same name was ticked, or `otherwise` if the form is
+    /// fresh.
     pub fn is_ticked(&self, field: &str, value: &str, otherwise: bool) -> bool {
         match &self.flash {
             Some(flash) if !flash.values.is_empty() => {

@@ -1,9 +1,9 @@
 //! Atelier: the portal and the server around the engine.
 //!
-//! Two halves come out of this crate. With `ssr` it is the server: pages, server functions, the command line. With
-//! `hydrate` it is the little program that runs in the browser, and that is only what [`islands`] holds: every page is
-//! plain HTML made on the server and complete without script; islands make it live and quick. So pages and components
-//! exist on the server alone, which keeps the browser's half small.
+//! Two halves come out of this crate. With `ssr` it is the server: pages, server functions, the command line.
+//! With `hydrate` it is the little program that runs in the browser, and that is only what [`islands`] holds:
+//! every page is plain HTML made on the server and complete without script; islands make it live and quick.
+//! So pages and components exist on the server alone, which keeps the browser's half small.
 
 pub mod account;
 pub mod clusters;

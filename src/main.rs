@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-/// A page is thousands of small strings, for which the C library's allocator takes a third of the page's time. This one takes
-/// less and, unlike others that do, gives the large blocks of password hashing back at once.
+/// A page is thousands of small strings, for which the C library's allocator takes a third of the page's
+/// time. This one takes less and, unlike others that do, gives the large blocks of password hashing back at
+/// once.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

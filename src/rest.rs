@@ -1,5 +1,5 @@
-//! Every address of the REST API, `/api/v1`, and what answers there. The handlers are with their nouns; what they share is in
-//! `server/rest`.
+//! Every address of the REST API, `/api/v1`, and what answers there. The handlers are with their nouns; what
+//! they share is in `server/rest`.
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{delete, get, post};

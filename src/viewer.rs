@@ -7,7 +7,6 @@ use atelier_domain::{Timestamp, UserId, WorkspaceId};
 /// The person a page is made for, in the workspace it belongs to.
 #[derive(Clone, Debug)]
 pub struct Viewer {
-    /// The account.
     pub id: UserId,
     /// What the person is called.
     pub name: String,
@@ -21,7 +20,6 @@ pub struct Viewer {
     pub nav_collapsed: bool,
     /// What the person may do here.
     pub rights: Rights,
-    /// The workspace.
     pub workspace: WorkspaceView,
     /// Names of people who can grant rights, at most three.
     pub helpers: Vec<String>,
@@ -42,7 +40,6 @@ pub struct Viewer {
 /// What a page shows of a workspace.
 #[derive(Clone, Debug)]
 pub struct WorkspaceView {
-    /// The id.
     pub id: WorkspaceId,
     /// The short name in paths.
     pub slug: String,
@@ -53,9 +50,7 @@ pub struct WorkspaceView {
 /// One entry of the bell's menu.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// A whole sentence.
     pub text: String,
-    /// When it happened.
     pub at: Timestamp,
     /// Whether it came after the last look.
     pub is_new: bool,

@@ -1,4 +1,5 @@
-//! The binary itself, as an operator meets it: its words when something is wrong, its exit codes, its signals.
+//! The binary itself, as an operator meets it: its words when something is wrong, its exit codes, its
+//! signals.
 #![cfg(all(feature = "ssr", unix))]
 #![allow(missing_docs, reason = "tests")]
 

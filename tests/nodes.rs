@@ -272,7 +272,8 @@ fn without_bubblewrap_people_reach_their_own_folders_and_nothing_else_of_the_ser
     let home = Path::new(found.pop().expect("a home")).to_owned();
     assert!(home.starts_with(data.join("files/homes")) && own_jobs.starts_with(data.join("jobs")), "{text}");
     let of_others = |path: &&Path| {
-        // Its own token is there too, in a folder that nobody can list; kernels are for every notebook to find.
+        // Its own token is there too, in a folder that nobody can list; kernels are for every notebook to
+        // find.
         let own = [&home, &own_jobs, &studio.shared(), &data.join("bin"), &data.join("jobs/.identity")];
         !own.iter().any(|own| path.starts_with(own)) && !path.starts_with(data.join("environments/kernels"))
     };

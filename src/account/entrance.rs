@@ -37,7 +37,8 @@ pub struct SetUpForm {
     pub time_zone: String,
 }
 
-/// Makes the first workspace and its Owner, on a server without accounts, for who knows the code from the log.
+/// Makes the first workspace and its Owner, on a server without accounts, for who knows the code from the
+/// log.
 #[server(prefix = "/fn", endpoint = "set_up")]
 pub async fn set_up(#[server(flatten)] form: SetUpForm) -> Result<Done, FnError> {
     let browser = Browser::here()?;
@@ -82,7 +83,6 @@ pub async fn set_up(#[server(flatten)] form: SetUpForm) -> Result<Done, FnError>
     Ok(Done::go(paths::home(&workspace.slug), format!("Welcome, {}. {} is ready.", first.name, workspace.name)))
 }
 
-/// Signs in.
 #[server(prefix = "/fn", endpoint = "sign_in")]
 pub async fn sign_in(
     email: String,
@@ -98,8 +98,8 @@ pub async fn sign_in(
         return Err(Problem::new("password", "Enter your password.").into());
     }
     let tries = entrance::tries(email.as_str(), caller);
-    // The count is looked at, the password checked and the failure counted in one turn, so that many tries at once do not
-    // slip past the count.
+    // The count is looked at, the password checked and the failure counted in one turn, so that many tries at
+    // once do not slip past the count.
     let turn = browser.turn().await?;
     entrance::refuse_if_paused(caller, &tries, now).await?;
     let account = caller.checked(caller.store().account_by_email(email.as_str()).await)?;
@@ -136,7 +136,8 @@ pub async fn sign_out() -> Result<Done, FnError> {
     Ok(Done::go(paths::SIGN_IN, "You are signed out."))
 }
 
-/// Puts the person into a session with a new id, and records it. What was in the browser before counts no more.
+/// Puts the person into a session with a new id, and records it. What was in the browser before counts no
+/// more.
 #[cfg(feature = "ssr")]
 async fn start_session(browser: &Browser, account: &Account, keep: bool, now: Timestamp) -> Result<(), AppError> {
     let (caller, person) = (&browser.caller, &account.person);
@@ -156,7 +157,8 @@ async fn start_session(browser: &Browser, account: &Account, keep: bool, now: Ti
     entrance::signed_in(caller, person).await
 }
 
-/// A password longer than any that is taken is cut, so that nobody makes us hash megabytes; it cannot fit anyway.
+/// A password longer than any that is taken is cut, so that nobody makes us hash megabytes; it cannot fit
+/// anyway.
 #[cfg(feature = "ssr")]
 fn bounded(password: String) -> String {
     if password.chars().count() <= password::MAX_LENGTH {

@@ -1,4 +1,5 @@
-//! The Python environment of instances, built in the foreground: before a server goes offline, or for several at once.
+//! The Python environment of instances, built in the foreground: before a server goes offline, or for several
+//! at once.
 
 use std::sync::Arc;
 

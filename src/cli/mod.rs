@@ -1,6 +1,8 @@
-//! The command line: `atelier serve`, `atelier config`, `atelier simulate …`, `atelier token …`, `atelier user …`.
+//! The command line: `atelier serve`, `atelier config`, `atelier simulate …`, `atelier token …`,
+//! `atelier user …`.
 //!
-//! Every command that needs settings takes the same ones, made from the one table in [`crate::server::config`], and reads them the same way.
+//! Every command that needs settings takes the same ones, made from the one table in
+//! [`crate::server::config`], and reads them the same way.
 
 mod editor;
 mod environment;
@@ -121,7 +123,8 @@ fn command() -> Command {
                 .about("Runs jobs on a node; started by the server’s drivers")
                 .arg(Arg::new("config").long("config").value_name("FILE").help("What the driver has written for it")),
         )
-        // Carried out before any of this is looked at, by the crate that programs on nodes have too; here for --help alone.
+        // Carried out before any of this is looked at, by the crate that programs on nodes have too; here for
+        // --help alone.
         .subcommands(
             [
                 ("whoami", "Says who you are, over the REST API"),
@@ -178,7 +181,8 @@ fn environment() -> Result<BTreeMap<String, String>, ConfigError> {
     Ok(found)
 }
 
-/// A variable that looks like ours but is none of ours is worth a line, not a refusal: container platforms set some.
+/// A variable that looks like ours but is none of ours is worth a line, not a refusal: container platforms
+/// set some.
 fn warn_of_unknown_variables() {
     for name in environment().unwrap_or_default().into_keys() {
         let Some(rest) = name.strip_prefix("ATELIER_") else { continue };

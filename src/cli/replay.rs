@@ -1,4 +1,5 @@
-//! A decision of the past taken once more: `atelier replay --decision 1234.0`, or `--at 2026-03-03T14:18:09Z`.
+//! A decision of the past taken once more: `atelier replay --decision 1234.0`, or
+//! `--at 2026-03-03T14:18:09Z`.
 
 use atelier_domain::Timestamp;
 use atelier_domain::compute::JobId;

@@ -7,9 +7,6 @@
 
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
-
-use crate::done::Done;
-use crate::error::FnError;
 #[cfg(feature = "ssr")]
 use {
     crate::error::AppError,
@@ -27,6 +24,9 @@ use {
     atelier_studio::orders::{self, ask},
     atelier_studio::typed::Problems,
 };
+
+use crate::done::Done;
+use crate::error::FnError;
 
 /// A cluster as the form that makes one, and the one that scales it, say it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

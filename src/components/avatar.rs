@@ -50,7 +50,8 @@ pub fn Who(
     .into_any()
 }
 
-/// The same name has the same colour everywhere and always (FNV-1a, which no release of the compiler changes).
+/// The same name has the same colour everywhere and always (FNV-1a, which no release of the compiler
+/// changes).
 fn hue(name: &str) -> &'static str {
     let hash = name
         .bytes()

@@ -1,5 +1,5 @@
-//! Bars over days, one part on top of the other: what each day cost. SVG draws the shapes, HTML the words; colour comes from
-//! classes alone.
+//! Bars over days, one part on top of the other: what each day cost. SVG draws the shapes, HTML the words;
+//! colour comes from classes alone.
 
 use atelier_domain::Money;
 use leptos::prelude::*;
@@ -107,7 +107,8 @@ pub fn BarChart(
     .into_any()
 }
 
-/// The distance of lines so that four of them reach as high: a number that is easy to add up, such as 15 or 250.
+/// The distance of lines so that four of them reach as high: a number that is easy to add up, such as 15
+/// or 250.
 fn step(highest: u64) -> u64 {
     let least = highest.div_ceil(4).max(1);
     let mut power = 1_u64;

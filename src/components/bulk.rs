@@ -1,7 +1,8 @@
 //! Doing something to several rows of a list at once.
 //!
-//! A [`BulkForm`] holds the table with a [`PickCell`] in each row and a [`BulkBar`], which appears as soon as a row is
-//! picked. Every button leads to the page that asks first, so the form is a GET form and changes nothing by itself.
+//! A [`BulkForm`] holds the table with a [`PickCell`] in each row and a [`BulkBar`], which appears as soon as
+//! a row is picked. Every button leads to the page that asks first, so the form is a GET form and changes
+//! nothing by itself.
 
 use leptos::prelude::*;
 

@@ -7,7 +7,6 @@ use crate::components::icon::Icon;
 /// How loud a button is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Look {
-    /// With an edge.
     #[default]
     Plain,
     /// The one thing to do on the page.
@@ -154,7 +153,8 @@ pub fn SubmitButton(
     /// Another address than the form's.
     #[prop(optional, into)]
     formaction: Option<String>,
-    /// The word while the answer is awaited: "Saving…". Script shows it; without it the browser shows its own sign.
+    /// The word while the answer is awaited: "Saving…". Script shows it; without it the browser shows its own
+    /// sign.
     #[prop(optional, into)]
     pending: Option<&'static str>,
     /// Why it cannot be used; it is disabled then.
@@ -183,10 +183,11 @@ pub fn SubmitButton(
     }
 }
 
-/// A disabled button with its reason: on hover beside it, on touch and keyboard behind the small button "Why?", and in any
-/// case as its description.
+/// A disabled button with its reason: on hover beside it, on touch and keyboard behind the small button
+/// "Why?", and in any case as its description.
 ///
-/// `target` is what the button would have done: it keeps apart the ids of buttons that are disabled for the same reason.
+/// `target` is what the button would have done: it keeps apart the ids of buttons that are disabled for the
+/// same reason.
 fn blocked(class: String, label: Option<String>, inside: AnyView, target: &str, reason: String) -> AnyView {
     let id = id_for([target, &class, &reason]);
     let described = id.clone();
@@ -201,8 +202,8 @@ fn blocked(class: String, label: Option<String>, inside: AnyView, target: &str, 
     .into_any()
 }
 
-/// An id out of everything that tells one disabled button from another, so that a page is the same each time it is made and
-/// the live refresh finds nothing to change in it (FNV-1a).
+/// An id out of everything that tells one disabled button from another, so that a page is the same each time
+/// it is made and the live refresh finds nothing to change in it (FNV-1a).
 fn id_for(parts: [&str; 3]) -> String {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));

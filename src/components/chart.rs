@@ -1,5 +1,5 @@
-//! Steps over time, one on top of the other: how many of each kind there were. SVG draws the shapes, HTML the words; colour
-//! comes from classes alone.
+//! Steps over time, one on top of the other: how many of each kind there were. SVG draws the shapes, HTML the
+//! words; colour comes from classes alone.
 
 use leptos::prelude::*;
 

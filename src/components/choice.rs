@@ -7,9 +7,7 @@ use crate::components::icon::Icon;
 /// How many of the choices may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChoiceKind {
-    /// Exactly one.
     One,
-    /// Any number.
     Many,
 }
 
@@ -20,8 +18,8 @@ pub struct Choice {
     pub label: String,
     pub help: String,
     pub ticked: bool,
-    /// Why it cannot be changed; it keeps its state then and is sent with the form if ticked. May be empty where the
-    /// reason stands elsewhere.
+    /// Why it cannot be changed; it keeps its state then and is sent with the form if ticked. May be empty
+    /// where the reason stands elsewhere.
     pub fixed_because: Option<String>,
 }
 
@@ -53,7 +51,6 @@ pub fn ChoiceList(
     #[prop(into)] legend: String,
     /// The name under which they are sent.
     name: &'static str,
-    /// One or many.
     kind: ChoiceKind,
     choices: Vec<Choice>,
     /// What is wrong with what was chosen.

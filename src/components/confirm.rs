@@ -28,7 +28,8 @@ impl Consequence {
     }
 }
 
-/// The question that the table of verbs asks before a verb: its text, its safe button, how loud it is, whether it asks why.
+/// The question that the table of verbs asks before a verb: its text, its safe button, how loud it is,
+/// whether it asks why.
 #[component]
 pub fn VerbCard(
     verb: Verb,
@@ -46,9 +47,7 @@ pub fn VerbCard(
     state: FormState,
     /// Where the safe button leads.
     back: String,
-    /// More fields.
-    #[prop(optional)]
-    children: Option<Children>,
+    #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
     let (text, keep, asks_why, is_dangerous) =
         verb.ask().map_or(("", "Go back", false, false), |ask| (ask.text, ask.keep, ask.wants_why, ask.is_dangerous));
@@ -77,8 +76,8 @@ pub fn NothingToDo(#[prop(into)] title: String, #[prop(into)] text: String, back
     .into_any()
 }
 
-/// A question with its consequences. It is a page at its own address; script shows the same card as a dialog over the page
-/// where it was asked. The safe button comes first and has the focus.
+/// A question with its consequences. It is a page at its own address; script shows the same card as a dialog
+/// over the page where it was asked. The safe button comes first and has the focus.
 #[component]
 pub fn ConfirmCard(
     /// The question: "Disable 2 of 3 selected people?".

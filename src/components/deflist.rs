@@ -8,7 +8,6 @@ pub fn DefList(children: Children) -> AnyView {
     view! { <dl class="kv">{children()}</dl> }.into_any()
 }
 
-/// One fact.
 #[component]
 pub fn Def(#[prop(into)] term: String, children: Children) -> AnyView {
     view! { <dt>{term}</dt><dd>{children()}</dd> }.into_any()

@@ -224,8 +224,8 @@ pub fn WhyField(
     .into_any()
 }
 
-/// Text for the inside of a `<textarea>`. The view macro escapes everything but that (tachys 0.2 counts it among the
-/// elements whose content is raw), and HTML drops a line break at its start.
+/// Text for the inside of a `<textarea>`. The view macro escapes everything but that (tachys 0.2 counts it
+/// among the elements whose content is raw), and HTML drops a line break at its start.
 fn inside_textarea(text: &str) -> String {
     let escaped = atelier_studio::html::text(text);
     if escaped.starts_with('\n') { format!("\n{escaped}") } else { escaped }

@@ -46,7 +46,8 @@ pub fn Mark(#[prop(default = "mark")] class: &'static str) -> InertElement {
     drawing([class, ""], ["", "mark"], None)
 }
 
-/// Written as text at once: a page of a list has hundreds of icons, and as a view each is half a dozen allocations.
+/// Written as text at once: a page of a list has hundreds of icons, and as a view each is half a dozen
+/// allocations.
 fn drawing(class: [&'static str; 2], name: [&'static str; 2], label: Option<String>) -> InertElement {
     let sprite = sprite();
     let [class, more] = class;

@@ -1,11 +1,11 @@
-//! Lines over time: what something used. SVG draws the shapes, HTML the words; colour comes from classes alone.
+//! Lines over time: what something used. SVG draws the shapes, HTML the words; colour comes from classes
+//! alone.
 
 use leptos::prelude::*;
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
 
-/// One line.
 #[derive(Clone, Debug)]
 pub struct ChartLine {
     /// The class that colours it, such as `s1`.

@@ -1,9 +1,10 @@
-//! The parts that pages are made of. They exist on the server only and are plain HTML: each is complete without script,
-//! and what [`crate::islands::Enhance`] makes quicker is marked with data attributes.
+//! The parts that pages are made of. They exist on the server only and are plain HTML: each is complete
+//! without script, and what [`crate::islands::Enhance`] makes quicker is marked with data attributes.
 //!
-//! Ground rules: one component a file with its style sheet of the same name under `style/components`; no inline style (the
-//! content security policy forbids it), so variants are classes and `data-state`; words come from the domain, never
-//! composed here; everything typed by people goes through the view macro, which escapes it.
+//! Ground rules: one component a file with its style sheet of the same name under `style/components`; no
+//! inline style (the content security policy forbids it), so variants are classes and `data-state`; words
+//! come from the domain, never composed here; everything typed by people goes through the view macro, which
+//! escapes it.
 
 mod avatar;
 mod banner;
@@ -49,6 +50,8 @@ mod why;
 #[cfg(test)]
 mod testing;
 
+pub use atelier_domain::portal::NavItem;
+
 pub use crate::components::avatar::{Avatar, Who};
 pub use crate::components::banner::Banner;
 pub use crate::components::bars::{BarChart, BarSeries};
@@ -85,4 +88,3 @@ pub use crate::components::tier::{tier_choice, tier_tag};
 pub use crate::components::time::Time;
 pub use crate::components::toast::Toast;
 pub use crate::components::why::{Tone, Why};
-pub use atelier_domain::portal::NavItem;

@@ -9,7 +9,6 @@ use crate::components::state::StateWord;
 /// More squares than this are small and without their number.
 const WIDE: usize = 16;
 
-/// One square.
 #[derive(Clone, Debug)]
 pub struct NodeSquare {
     /// The number that is shown: `12`.

@@ -11,7 +11,6 @@ pub struct Crumb {
 }
 
 impl Crumb {
-    /// A step.
     pub fn new(label: impl Into<String>, href: impl Into<String>) -> Self {
         Self { label: label.into(), href: href.into() }
     }

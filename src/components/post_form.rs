@@ -6,8 +6,8 @@ use leptos::prelude::*;
 use crate::components::why::{Tone, Why};
 use crate::form::FormState;
 
-/// A form for one server function. If the last try was refused as a whole, the reason stands above the fields; problems of
-/// single fields stand beside them.
+/// A form for one server function. If the last try was refused as a whole, the reason stands above the
+/// fields; problems of single fields stand beside them.
 #[component]
 pub fn PostForm(
     /// The server function's name, such as `create_person`.

@@ -1,4 +1,5 @@
-//! The price of what stands in a form. Script asks for it again while one types; without script a button does.
+//! The price of what stands in a form. Script asks for it again while one types; without script a button
+//! does.
 
 use atelier_studio::clusters::quote::{Quote, Quoted};
 use leptos::prelude::*;
@@ -35,7 +36,8 @@ pub fn lost() -> AnyView {
         .into_any()
 }
 
-/// The button that asks for the price without script: the form goes back to its own page, which shows what was typed.
+/// The button that asks for the price without script: the form goes back to its own page, which shows what
+/// was typed.
 pub fn check_button(page: String) -> AnyView {
     view! {
         <button class="btn without-script" type="submit" formmethod="get" formaction=page formnovalidate>

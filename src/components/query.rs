@@ -1,4 +1,5 @@
-//! Addresses made out of the current one: the URL holds the state of a list, and every link changes one part of it.
+//! Addresses made out of the current one: the URL holds the state of a list, and every link changes one part
+//! of it.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -65,7 +66,6 @@ impl Query {
         self.without(&["after", "before"])
     }
 
-    /// The path.
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -20,8 +20,8 @@ impl Sort {
     }
 }
 
-/// The heading of a column: a link that sorts by it, and turns the order around if it is sorted by it already. The rest of
-/// the query stays, only the page starts anew.
+/// The heading of a column: a link that sorts by it, and turns the order around if it is sorted by it
+/// already. The rest of the query stays, only the page starts anew.
 #[component]
 pub fn SortHeader(
     label: &'static str,

@@ -6,7 +6,8 @@ use leptos::tachys::html::InertElement;
 const WIDTH: f64 = 88.0;
 const HEIGHT: f64 = 24.0;
 
-/// How something went, in percent, the oldest first, with the last value beside it. Written as text at once: a list has fifty.
+/// How something went, in percent, the oldest first, with the last value beside it. Written as text at once:
+/// a list has fifty.
 #[component]
 pub fn Spark(
     /// What it shows: `CPU, last hour`.

@@ -87,7 +87,6 @@ pub enum StateWord {
 }
 
 impl StateWord {
-    /// Every state.
     pub const ALL: [Self; 36] = [
         Self::Online,
         Self::Away,

@@ -6,11 +6,12 @@ use leptos::prelude::*;
 /// `style/components/table.css` for the classes.
 #[component]
 pub fn TableWrap(
-    /// Whether the table may be wider than its frame and scrolls in it; needs a label then, since the frame takes the
-    /// keyboard's focus.
+    /// Whether the table may be wider than its frame and scrolls in it; needs a label then, since the frame
+    /// takes the keyboard's focus.
     #[prop(optional, into)]
     scrolls: Option<String>,
-    /// The name of this part for the live refresh, such as `people`; unique on the page. Rows have a `data-key`.
+    /// The name of this part for the live refresh, such as `people`; unique on the page. Rows have a
+    /// `data-key`.
     #[prop(optional, into)]
     live: Option<&'static str>,
     /// What the rows are, for the announcement of changes: `person|people`.

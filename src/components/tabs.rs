@@ -2,7 +2,6 @@
 
 use leptos::prelude::*;
 
-/// One tab.
 #[derive(Clone, Debug)]
 pub struct Tab {
     pub href: String,

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use crate::components::icon::Glyph;
 
-/// The result of the last click, in a corner. Leaves with the next page; the cross is a link to the same page, which has
-/// no toast any more, and script takes it away in place.
+/// The result of the last click, in a corner. Leaves with the next page; the cross is a link to the same
+/// page, which has no toast any more, and script takes it away in place.
 #[component]
 pub fn Toast(#[prop(into)] text: String) -> AnyView {
     view! {

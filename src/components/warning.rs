@@ -1,4 +1,5 @@
-//! The warning before a stop: in the corner of every page, on the instance's own, and in the bell. With what one can do about it.
+//! The warning before a stop: in the corner of every page, on the instance's own, and in the bell. With what
+//! one can do about it.
 
 use atelier_domain::compute::InstanceId;
 use atelier_domain::paths;
@@ -32,8 +33,8 @@ pub fn of_instance(viewer: &Viewer, id: InstanceId) -> AnyView {
     view! { <div data-live="warning">{inside}</div> }.into_any()
 }
 
-/// The warnings in the corner of every page, for who has script: they come and go by the live refresh, and stay until they
-/// are dismissed or something is done. Everybody else has the bell.
+/// The warnings in the corner of every page, for who has script: they come and go by the live refresh, and
+/// stay until they are dismissed or something is done. Everybody else has the bell.
 pub fn corner(viewer: &Viewer) -> AnyView {
     let cards: Vec<_> = viewer
         .warnings

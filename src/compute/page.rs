@@ -6,8 +6,7 @@ use atelier_domain::paths;
 use leptos::prelude::*;
 
 use crate::components::NavItem;
-use crate::frame::help;
-use crate::frame::{Place, param, studio};
+use crate::frame::{Place, help, param, studio};
 use crate::server::page;
 
 /// The address without a tab leads to the first.

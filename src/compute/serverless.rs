@@ -9,11 +9,9 @@ use leptos::prelude::*;
 
 use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, TableWrap, Time};
 use crate::frame::compute::framed;
-use crate::frame::help;
-use crate::frame::{Visit, load};
+use crate::frame::{Visit, help, load};
 use crate::server::caller::here;
 
-/// The tab.
 pub fn tab(visit: Visit) -> AnyView {
     // The tabs are for everybody who sees instances; this one needs a right of its own.
     if let Err(denied) = visit.viewer.rights.check(Action::JobRead, Whose::Others) {

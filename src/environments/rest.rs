@@ -1,4 +1,5 @@
-//! Named environments: made, versioned, built, compared, deleted; and what an instance holds, as the list of one.
+//! Named environments: made, versioned, built, compared, deleted; and what an instance holds, as the list of
+//! one.
 
 use atelier_domain::environment::PackagesDiff;
 use atelier_engine::environments::BuildState;

@@ -1,4 +1,5 @@
-//! Files of the workspace: folders, one file, the editor, uploads and downloads, the trash, and the same over REST.
+//! Files of the workspace: folders, one file, the editor, uploads and downloads, the trash, and the same over
+//! REST.
 
 #[cfg(feature = "ssr")]
 pub mod http;

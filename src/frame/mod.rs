@@ -46,7 +46,8 @@ impl Visit {
     }
 }
 
-/// A page in the shell: `content` if the viewer has the right, else the page that says which right is missing.
+/// A page in the shell: `content` if the viewer has the right, else the page that says which right is
+/// missing.
 pub fn studio(place: Place, content: impl FnOnce(Visit) -> AnyView + Send + 'static) -> AnyView {
     // Guards send everybody else away before; a page never shows anything to nobody.
     let Some(viewer) = page::viewer() else {

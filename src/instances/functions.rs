@@ -3,13 +3,6 @@
 use atelier_domain::compute::app::{Network, Preset};
 use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::verb::InstanceVerb;
-use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
-
-use crate::done::Done;
-use crate::error::FnError;
-#[cfg(feature = "ssr")]
-use crate::{error::AppError, server::caller::here};
 #[cfg(feature = "ssr")]
 use atelier_domain::{
     Timestamp,
@@ -33,6 +26,13 @@ use atelier_studio::{
     orders::command_id as id_of,
     typed::{Problems, whole},
 };
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::done::Done;
+use crate::error::FnError;
+#[cfg(feature = "ssr")]
+use crate::{error::AppError, server::caller::here};
 
 /// Gives an instance a node. Needs `instance.operate`.
 #[server(prefix = "/fn", endpoint = "start_instance")]
@@ -48,7 +48,8 @@ pub async fn start_instance(#[server(default)] command_id: String, instance: Str
     }))
 }
 
-/// The same from the page that waits for an application, and back there. Needs `instance.connect` and `instance.operate`.
+/// The same from the page that waits for an application, and back there. Needs `instance.connect` and
+/// `instance.operate`.
 #[server(prefix = "/fn", endpoint = "wake_instance")]
 pub async fn wake_instance(
     #[server(default)] command_id: String,
@@ -164,7 +165,8 @@ pub struct SettingsForm {
     pub keeps_quota: Option<String>,
 }
 
-/// Changes when an instance stops for want of activity and whether it keeps its quota. Needs `instance.configure`.
+/// Changes when an instance stops for want of activity and whether it keeps its quota. Needs
+/// `instance.configure`.
 #[server(prefix = "/fn", endpoint = "configure_instance")]
 pub async fn configure_instance(#[server(flatten)] form: SettingsForm) -> Result<Done, FnError> {
     let caller = here()?;
@@ -217,7 +219,8 @@ pub async fn accept_scripts(
     }))
 }
 
-/// Gives a stopped instance to somebody else, without what opens doors in its home. Needs `instance.transfer`.
+/// Gives a stopped instance to somebody else, without what opens doors in its home. Needs
+/// `instance.transfer`.
 #[server(prefix = "/fn", endpoint = "transfer_instance")]
 pub async fn transfer_instance(
     #[server(default)] command_id: String,

@@ -25,7 +25,6 @@ fn attach(target: &EventTarget, kind: &str, handler: Box<dyn FnMut(Event)>, firs
     closure.forget();
 }
 
-/// Waits.
 pub async fn sleep(millis: i32) {
     let promise = js_sys::Promise::new(&mut |resolve, _| {
         let _ = leptos::prelude::window().set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, millis);

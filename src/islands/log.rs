@@ -10,8 +10,8 @@
 //! | `data-log-follow` | button in it | whether the end is kept in sight |
 //! | `data-log-status` | element in it | one line about the connection |
 //!
-//! Text goes into the page as text, never as markup. However much comes, the page keeps a bounded number of lines of bounded
-//! length; the whole is what one downloads.
+//! Text goes into the page as text, never as markup. However much comes, the page keeps a bounded number of
+//! lines of bounded length; the whole is what one downloads.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! The browser's half: what makes a complete page live and quick.
 //!
-//! Pages are whole without script, so nothing in here is needed to use the portal. [`Enhance`] listens to the document
-//! and acts on attributes that components write; [`Live`] follows the stream of revisions and brings the page up to
-//! date. Neither knows a page. The attributes are the contract:
+//! Pages are whole without script, so nothing in here is needed to use the portal. [`Enhance`] listens to the
+//! document and acts on attributes that components write; [`Live`] follows the stream of revisions and brings
+//! the page up to date. Neither knows a page. The attributes are the contract:
 //!
 //! | attribute | on | what happens |
 //! | --- | --- | --- |
@@ -26,8 +26,8 @@
 //! | `data-go` | element | the browser goes there as soon as it appears |
 //! | `data-announce` | the same element | the noun for announcements: `person|people` |
 //!
-//! Ground rules: `web-sys` and `js-sys` only, no formatting or parsing crates, since all of this is sent to every
-//! browser; whatever fails falls back to what the plain page would have done.
+//! Ground rules: `web-sys` and `js-sys` only, no formatting or parsing crates, since all of this is sent to
+//! every browser; whatever fails falls back to what the plain page would have done.
 
 #[cfg(feature = "hydrate")]
 mod dom;

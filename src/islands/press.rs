@@ -1,7 +1,8 @@
 //! Nothing moves under a pressed pointer.
 //!
-//! A click counts only where the pointer goes up on what it went down on. A price or a row that arrives in between moves the
-//! button away, and the click is lost without a word. So whatever changes the page of its own accord waits for the release.
+//! A click counts only where the pointer goes up on what it went down on. A price or a row that arrives in
+//! between moves the button away, and the click is lost without a word. So whatever changes the page of its
+//! own accord waits for the release.
 
 use std::cell::Cell;
 

@@ -6,9 +6,6 @@
 )]
 
 use leptos::prelude::*;
-
-use crate::done::Done;
-use crate::error::FnError;
 #[cfg(feature = "ssr")]
 use {
     crate::error::AppError,
@@ -25,7 +22,11 @@ use {
     atelier_studio::orders,
 };
 
-/// Ends jobs: `ids` are jobs (`job-7`) or whole arrays (`array-7`). Each is judged by itself. Needs `job.cancel`.
+use crate::done::Done;
+use crate::error::FnError;
+
+/// Ends jobs: `ids` are jobs (`job-7`) or whole arrays (`array-7`). Each is judged by itself. Needs
+/// `job.cancel`.
 #[server(prefix = "/fn", endpoint = "cancel_jobs")]
 pub async fn cancel_jobs(
     #[server(default)] command_id: String,

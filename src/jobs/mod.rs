@@ -1,4 +1,5 @@
-//! Jobs: the list, one job with its log and outputs, the form that submits one, what people do to them, and the same over REST.
+//! Jobs: the list, one job with its log and outputs, the form that submits one, what people do to them, and
+//! the same over REST.
 
 #[cfg(feature = "ssr")]
 pub mod http;

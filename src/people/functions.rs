@@ -66,8 +66,8 @@ pub async fn set_roles(
     Ok(Done::stay(format!("{name} is now {}.", and_list(&labels))))
 }
 
-/// Disables or enables accounts or resets a password: `verb` as in [`atelier_domain::account::AccountVerb`]. Each account is
-/// judged by itself; those that the rules protect stay as they are. Needs `member.write`.
+/// Disables or enables accounts or resets a password: `verb` as in [`atelier_domain::account::AccountVerb`].
+/// Each account is judged by itself; those that the rules protect stay as they are. Needs `member.write`.
 #[server(prefix = "/fn", endpoint = "change_accounts")]
 pub async fn change_accounts(
     verb: String,

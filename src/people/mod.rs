@@ -1,4 +1,5 @@
-//! People and roles: the list, one person, the form that adds one, and the question before accounts are changed.
+//! People and roles: the list, one person, the form that adds one, and the question before accounts are
+//! changed.
 
 #[cfg(feature = "ssr")]
 pub mod pages;

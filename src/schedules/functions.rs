@@ -1,5 +1,5 @@
-//! When instances start and stop by themselves: the hours of one, the rules beside them, and what administrators demand of idle
-//! shutdown.
+//! When instances start and stop by themselves: the hours of one, the rules beside them, and what
+//! administrators demand of idle shutdown.
 
 use atelier_domain::fields::Fields;
 use leptos::prelude::*;
@@ -183,7 +183,8 @@ pub async fn pause_schedules(
     }))
 }
 
-/// Sets what is allowed and demanded of idle shutdown in the workspace; minutes each. Needs `workspace.write`.
+/// Sets what is allowed and demanded of idle shutdown in the workspace; minutes each. Needs
+/// `workspace.write`.
 #[server(prefix = "/fn", endpoint = "set_idle_rules")]
 pub async fn set_idle_rules(
     #[server(default)] command_id: String,

@@ -1,4 +1,5 @@
-//! Schedules of instances: listed, added, changed, skipped, deleted; and what times would be before anything is saved.
+//! Schedules of instances: listed, added, changed, skipped, deleted; and what times would be before anything
+//! is saved.
 
 use atelier_domain::Timestamp;
 use atelier_domain::compute::ScheduleId;
@@ -25,7 +26,6 @@ const SHOWN: usize = 5;
 /// The most times of one preview.
 const MOST_PREVIEWED: usize = 100;
 
-/// A schedule.
 #[derive(Debug, Serialize)]
 struct ScheduleView {
     id: String,

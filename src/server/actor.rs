@@ -1,4 +1,5 @@
-//! Who makes a request: read from the session and the store each time, so that a change of rights counts at once.
+//! Who makes a request: read from the session and the store each time, so that a change of rights counts at
+//! once.
 
 use atelier_engine::{clock, store};
 use atelier_studio::caller::Actor;
@@ -37,7 +38,6 @@ pub enum FindError {
     /// The session layer failed.
     #[error("session: {0}")]
     Session(#[from] tower_sessions::session::Error),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }

@@ -1,4 +1,5 @@
-//! Where agents dial for a stream that was asked of them: after the handshake the connection is theirs to carry bytes.
+//! Where agents dial for a stream that was asked of them: after the handshake the connection is theirs to
+//! carry bytes.
 
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ use crate::server::state::AppState;
 /// How long an agent may take to give a connection; nobody waits longer for a stream.
 const GIVING: Duration = Duration::from_secs(8);
 
-/// Takes a stream. The ticket is all that counts: it was told to one agent, over a connection that was let in.
+/// Takes a stream. The ticket is all that counts: it was told to one agent, over a connection that was let
+/// in.
 pub async fn connect(State(state): State<AppState>, mut request: Request) -> Response {
     let Some(ticket) = ticket(request.headers()) else {
         return (StatusCode::BAD_REQUEST, "a stream needs an upgrade and a ticket").into_response();

@@ -1,5 +1,5 @@
-//! Where agents call: the same WebSocket on the server's own address and, for agents on this machine, on a socket in the data
-//! directory, which needs neither a port nor a certificate.
+//! Where agents call: the same WebSocket on the server's own address and, for agents on this machine, on a
+//! socket in the data directory, which needs neither a port nor a certificate.
 
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,8 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::server::read_limit::ReadLimited;
 use crate::server::state::AppState;
 
-/// Agents are many and mostly quiet: what each of them holds all the time is small. Larger frames are read in pieces.
+/// Agents are many and mostly quiet: what each of them holds all the time is small. Larger frames are read in
+/// pieces.
 const READ_BUFFER: usize = 8 << 10;
 
 /// Lets an agent in. Who it is, it says in its first message; without that nothing is told to it.
@@ -67,7 +68,8 @@ async fn serve(fleet: Fleet, connection: impl AsyncRead + AsyncWrite + Unpin + S
     fleet.serve(incoming, outgoing).await;
 }
 
-/// A connection as frames. Until the first of them is there, no more of it is held than a first message may have.
+/// A connection as frames. Until the first of them is there, no more of it is held than a first message may
+/// have.
 async fn frames<S: AsyncRead + AsyncWrite + Unpin + Send>(
     connection: S,
 ) -> (impl Stream<Item = Frame> + Send, impl Sink<Frame, Error = Error> + Send) {
@@ -101,8 +103,8 @@ async fn frames<S: AsyncRead + AsyncWrite + Unpin + Send>(
     (incoming, outgoing)
 }
 
-/// Opens the socket for agents on this machine, for us alone. One that is left from a server that was killed is replaced: the
-/// lock on the data directory says that there is no other server.
+/// Opens the socket for agents on this machine, for us alone. One that is left from a server that was killed
+/// is replaced: the lock on the data directory says that there is no other server.
 pub fn listen(state: &AppState, folders: &Folders) -> Result<(), String> {
     let path = folders.socket();
     let cannot = |error: std::io::Error| format!("data: the socket {} cannot be made: {error}", path.display());

@@ -1,9 +1,10 @@
 //! The site's files – wasm, script, styles, fonts, icons – served from the binary itself.
 //!
-//! `cargo xtask` writes them to `target/site`: nearly all with a hash of their content in the name, so that a browser may
-//! keep them for ever, and with a brotli sibling made once at build time. `manifest.json` there maps the name that code
-//! uses to the name on disk. A release build embeds the directory; a debug build reads it when the first file is asked
-//! for. Without the directory (a plain `cargo check` on a fresh clone) everything here still works and finds nothing.
+//! `cargo xtask` writes them to `target/site`: nearly all with a hash of their content in the name, so that a
+//! browser may keep them for ever, and with a brotli sibling made once at build time. `manifest.json` there
+//! maps the name that code uses to the name on disk. A release build embeds the directory; a debug build
+//! reads it when the first file is asked for. Without the directory (a plain `cargo check` on a fresh clone)
+//! everything here still works and finds nothing.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -19,8 +20,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-// Embedding follows the files that were there at the last build. Reading this variable, which xtask sets to the hash of
-// the manifest, makes cargo build the crate anew when others have come.
+// Embedding follows the files that were there at the last build. Reading this variable, which xtask sets to
+// the hash of the manifest, makes cargo build the crate anew when others have come.
 #[cfg(not(debug_assertions))]
 const _: Option<&str> = option_env!("ATELIER_SITE");
 
@@ -35,7 +36,8 @@ const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=3153600
 /// For the few files whose name stays the same when their content changes.
 const SHORT: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-/// Returns the address of a file under `public/` or of the style sheet: `/icons.svg` gives `/icons-3f2a….svg`.
+/// Returns the address of a file under `public/` or of the style sheet: `/icons.svg` gives
+/// `/icons-3f2a….svg`.
 ///
 /// An unknown name is returned as it is, so that a page without its assets still renders.
 #[must_use]
@@ -43,7 +45,8 @@ pub fn url(logical: &str) -> String {
     site().url(logical).to_owned()
 }
 
-/// Returns the name that script and wasm share, for `LeptosOptions::output_name`: `atelier-3f2a…`, or `atelier`.
+/// Returns the name that script and wasm share, for `LeptosOptions::output_name`: `atelier-3f2a…`, or
+/// `atelier`.
 #[must_use]
 pub fn pkg_name() -> String {
     site().renamed.get("pkg").cloned().unwrap_or_else(|| "atelier".to_owned())

@@ -13,14 +13,15 @@ use crate::server::guard::NoSuchWorkspace;
 use crate::server::passwords::{HashError, Turn};
 use crate::server::state::AppState;
 
-/// Whoever asks for a page or calls a server function. Taken before the first `await`, since contexts belong to the owner.
+/// Whoever asks for a page or calls a server function. Taken before the first `await`, since contexts belong
+/// to the owner.
 pub fn here() -> Result<Caller, AppError> {
     let state = use_context::<AppState>().ok_or_else(outside)?;
     of(&state, &use_context::<Parts>().ok_or_else(outside)?)
 }
 
-/// Whoever makes a request that passed the guard, for routes that are neither pages nor server functions. A workspace that is
-/// not the caller's does not exist.
+/// Whoever makes a request that passed the guard, for routes that are neither pages nor server functions. A
+/// workspace that is not the caller's does not exist.
 pub fn of(state: &AppState, parts: &Parts) -> Result<Caller, AppError> {
     if parts.extensions.get::<NoSuchWorkspace>().is_some() {
         return Err(AppError::not_found("workspace"));
@@ -36,11 +37,8 @@ fn outside() -> AppError {
 
 /// A caller with their browser, for what begins, changes and ends web sessions and for what needs passwords.
 pub struct Browser {
-    /// Who asks.
     pub caller: Caller,
-    /// The server.
     pub state: AppState,
-    /// The request's headers.
     pub headers: HeaderMap,
     session: Option<Session>,
 }
@@ -54,7 +52,6 @@ impl Browser {
         Ok(Self { caller: of(&state, &parts)?, state, headers: parts.headers, session })
     }
 
-    /// The web session.
     pub fn session(&self) -> Result<&Session, AppError> {
         self.session.as_ref().ok_or(AppError::SignedOut)
     }

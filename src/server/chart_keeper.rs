@@ -1,5 +1,6 @@
-//! Notes how many nodes of each cluster are in which state, for the chart on its page: a row when that has changed, at most
-//! one every few seconds. Follows the engine's own word, so nothing is looked at while nothing happens.
+//! Notes how many nodes of each cluster are in which state, for the chart on its page: a row when that has
+//! changed, at most one every few seconds. Follows the engine's own word, so nothing is looked at while
+//! nothing happens.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

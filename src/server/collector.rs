@@ -12,7 +12,6 @@ use atelier_studio::jobs::retention;
 
 use crate::server::state::AppState;
 
-/// How often.
 const EVERY: Duration = Duration::from_secs(3_600);
 /// A server that has just started has better things to do.
 const FIRST: Duration = Duration::from_secs(300);

@@ -1,7 +1,8 @@
 //! Configuration: one table of settings, each of which can come from a flag, the environment or a TOML file.
 //!
-//! A flag beats the environment, the environment beats the file, the file beats the default. `atelier config` prints what
-//! came out and from where. A wrong value is refused in one line that names the key, the value and the source.
+//! A flag beats the environment, the environment beats the file, the file beats the default. `atelier config`
+//! prints what came out and from where. A wrong value is refused in one line that names the key, the value
+//! and the source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,10 +19,10 @@ use secrecy::SecretString;
 
 use crate::server::apps::PortRange;
 
-/// One setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// The key in the file; the flag is the same with hyphens, the variable the same in capitals after `ATELIER_`.
+    /// The key in the file; the flag is the same with hyphens, the variable the same in capitals after
+    /// `ATELIER_`.
     pub key: &'static str,
     /// The name of the value in the help.
     pub value_name: &'static str,
@@ -36,7 +37,6 @@ pub struct Setting {
 /// How a value may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrecy {
-    /// As it is.
     Open,
     /// Not at all.
     Secret,
@@ -44,7 +44,8 @@ pub enum Secrecy {
     UrlWithPassword,
 }
 
-/// Names below it lead back to the machine itself, so applications have addresses of their own without any set-up.
+/// Names below it lead back to the machine itself, so applications have addresses of their own without any
+/// set-up.
 const APPS_DOMAIN: &str = "localhost";
 
 const fn setting(key: &'static str, value_name: &'static str, default: &'static str, help: &'static str) -> Setting {
@@ -162,7 +163,6 @@ impl Setting {
         self.key.replace('_', "-")
     }
 
-    /// The environment variable.
     pub fn variable(&self) -> String {
         format!("ATELIER_{}", self.key.to_uppercase())
     }
@@ -177,7 +177,6 @@ pub enum Source {
     Variable(String),
     /// The file, by name.
     File(PathBuf),
-    /// Nobody said.
     Default,
 }
 
@@ -283,9 +282,7 @@ impl Layers {
 /// What the server runs with.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Address and port.
     pub listen: SocketAddr,
-    /// The data directory.
     pub data: PathBuf,
     /// PostgreSQL instead of the embedded database.
     pub database_url: Option<SecretString>,
@@ -297,7 +294,6 @@ pub struct Config {
     pub apps_ports: Option<PortRange>,
     /// Where instances can be entered by SSH.
     pub ssh_listen: Option<SocketAddr>,
-    /// Certificate and key.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The Owner to make if nobody has an account, and where the password is.
     pub admin: Option<(String, PathBuf)>,
@@ -321,16 +317,13 @@ pub struct Config {
     pub local: Option<LocalSettings>,
     /// The Python environment of instances.
     pub environments: EnvironmentSettings,
-    /// The log's filter.
     pub log: String,
-    /// The log's form.
     pub log_format: LogFormat,
 }
 
 /// The form of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
     Pretty,
     /// One JSON object a line.
     Json,
@@ -387,7 +380,8 @@ impl Config {
             database_url: layers.optional("database_url", |value| {
                 let known = ["postgres://", "postgresql://"].iter().any(|scheme| value.starts_with(scheme));
                 if known {
-                    // Here, not when the store opens: what is wrong is said with the setting's name, before anything starts.
+                    // Here, not when the store opens: what is wrong is said with the setting's name, before
+                    // anything starts.
                     let options = value.parse::<sqlx::postgres::PgConnectOptions>();
                     options
                         .map(|_| SecretString::from(value.to_owned()))
@@ -491,8 +485,8 @@ impl Config {
         }
     }
 
-    /// Why applications cannot be reached at addresses of their own, if so: other machines do not resolve names below
-    /// `localhost`.
+    /// Why applications cannot be reached at addresses of their own, if so: other machines do not resolve
+    /// names below `localhost`.
     pub fn apps_trouble(&self) -> Option<String> {
         let url = self.public_url.as_ref().filter(|_| self.apps_ports.is_none())?;
         let host = url.host_str().unwrap_or_default();

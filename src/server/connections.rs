@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tower::Service;
 
-/// Makes the service of each connection once there is room for it. The server accepts nobody else until this is ready, so
-/// further connections stay in the queue of the operating system.
+/// Makes the service of each connection once there is room for it. The server accepts nobody else until this
+/// is ready, so further connections stay in the queue of the operating system.
 pub struct Limited<Make> {
     make: Make,
     room: Arc<Semaphore>,

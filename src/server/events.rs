@@ -1,7 +1,8 @@
 //! The stream of revisions that keeps pages live.
 //!
-//! It carries no data, only which topics changed up to which revision; a page then fetches what it shows with its own rights.
-//! The browser says from which revision it knows (`since`, or `Last-Event-ID` when it reconnects), so nothing is missed.
+//! It carries no data, only which topics changed up to which revision; a page then fetches what it shows with
+//! its own rights. The browser says from which revision it knows (`since`, or `Last-Event-ID` when it
+//! reconnects), so nothing is missed.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -45,7 +46,6 @@ pub struct Wanted {
     since: Option<i64>,
 }
 
-/// Opens the stream.
 pub async fn stream(
     State(state): State<AppState>,
     Extension(actor): Extension<Arc<Actor>>,
@@ -62,7 +62,8 @@ pub async fn stream(
         return (StatusCode::TOO_MANY_REQUESTS, axum::Json(error)).into_response();
     };
     let rights = actor.person.rights();
-    // A topic that one may not read is not told of; an unknown one is ignored, so that an old page still works.
+    // A topic that one may not read is not told of; an unknown one is ignored, so that an old page still
+    // works.
     let topics: Vec<Topic> =
         wanted.topics.split(',').filter_map(Topic::from_key).filter(|topic| rights.may_at_all(topic.needs())).collect();
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
@@ -161,8 +162,8 @@ impl Drop for Place {
     }
 }
 
-/// Whether a cut ends this stream, and with which word. Messages that were missed count as a cut: the browser reconnects
-/// and is judged anew.
+/// Whether a cut ends this stream, and with which word. Messages that were missed count as a cut: the browser
+/// reconnects and is judged anew.
 pub fn bye(actor: &Actor, cut: Option<Cut>) -> Option<&'static str> {
     match cut {
         Some(Cut::Person(id)) => (id == actor.person.id).then_some("signed-out"),

@@ -1,7 +1,7 @@
 //! What is shown once on the next page, kept in memory between a form post and the page after it.
 //!
-//! It may hold a temporary password, so it is never written to disk; it is found by a random id in a cookie, only by the
-//! page it is meant for, and it is gone after one look or ten minutes.
+//! It may hold a temporary password, so it is never written to disk; it is found by a random id in a cookie,
+//! only by the page it is meant for, and it is gone after one look or ten minutes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,9 +1,10 @@
 //! Plain form posts to server functions: the one place that turns their answers into the next page.
 //!
-//! A server function answers with [`Done`] or [`AppError`] and knows nothing of pages. For a script that is JSON with a
-//! fitting status. For a plain form this layer sends the browser to the next page with a toast, or back to the form with what
-//! was typed (secrets left out) and the problem beside its field. Leptos would put the error into the address instead and lose
-//! what was typed. What a function answers that is asked by GET, which changes nothing, passes as it is.
+//! A server function answers with [`Done`] or [`AppError`] and knows nothing of pages. For a script that is
+//! JSON with a fitting status. For a plain form this layer sends the browser to the next page with a toast,
+//! or back to the form with what was typed (secrets left out) and the problem beside its field. Leptos would
+//! put the error into the address instead and lose what was typed. What a function answers that is asked by
+//! GET, which changes nothing, passes as it is.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,7 +30,8 @@ pub const MAX_FORM: usize = 64 * 1024;
 /// How long a form may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is kept of a refused form: forms of ours have fewer fields, and none is longer than a whole list of packages.
+/// What is kept of a refused form: forms of ours have fewer fields, and none is longer than a whole list of
+/// packages.
 const MOST_KEPT: (usize, usize) = (64, 48_000);
 
 /// Fields that are never shown again.

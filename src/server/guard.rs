@@ -1,7 +1,9 @@
-//! Who gets as far as a page, a server function or a stream. Everything is refused unless it is on the list here.
+//! Who gets as far as a page, a server function or a stream. Everything is refused unless it is on the list
+//! here.
 //!
-//! In this order: a fresh server only has its set-up page; somebody signed out only has the sign-in page; somebody with a
-//! temporary password only has the page that replaces it; and a workspace that is not theirs does not exist.
+//! In this order: a fresh server only has its set-up page; somebody signed out only has the sign-in page;
+//! somebody with a temporary password only has the page that replaces it; and a workspace that is not theirs
+//! does not exist.
 
 use std::sync::Arc;
 
@@ -18,7 +20,8 @@ use crate::error::AppError;
 use crate::server::state::AppState;
 use crate::server::{actor, local_path, plain_page};
 
-/// What a signed-out person may reach. The walk-all test reads this list; it only ever shrinks or grows by a decision.
+/// What a signed-out person may reach. The walk-all test reads this list; it only ever shrinks or grows by a
+/// decision.
 pub const OPEN_TO_ALL: &[&str] = &[paths::SIGN_IN, "/fn/sign_in"];
 
 /// What is reachable on a server without accounts, and only there.

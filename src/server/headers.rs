@@ -7,7 +7,8 @@ use axum::response::Response;
 
 use crate::server::state::AppState;
 
-/// The policy of a page whose inline scripts carry `nonce`. Nothing else inline runs, nothing comes from elsewhere.
+/// The policy of a page whose inline scripts carry `nonce`. Nothing else inline runs, nothing comes from
+/// elsewhere.
 pub fn content_security_policy(nonce: Option<&str>) -> String {
     let scripts = nonce.map(|nonce| format!(" 'nonce-{nonce}'")).unwrap_or_default();
     format!(
@@ -16,7 +17,8 @@ pub fn content_security_policy(nonce: Option<&str>) -> String {
     )
 }
 
-/// Browsers ignore a cookie of the host that lacks `Secure`, the one that takes it away included; not every layer says it.
+/// Browsers ignore a cookie of the host that lacks `Secure`, the one that takes it away included; not every
+/// layer says it.
 fn add_secure(headers: &mut HeaderMap) {
     let header::Entry::Occupied(mut cookies) = headers.entry(header::SET_COOKIE) else {
         return;

@@ -15,7 +15,6 @@ use crate::server::state::AppState;
 /// How long the database may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The process lives.
 pub async fn healthz() -> &'static str {
     "ok\n"
 }
@@ -46,8 +45,8 @@ pub async fn readyz(State(state): State<AppState>) -> Response {
     }
 }
 
-/// Prometheus' text. With a token only for its bearer; without one only for this machine itself, and never through a proxy,
-/// which would make everybody look local.
+/// Prometheus' text. With a token only for its bearer; without one only for this machine itself, and never
+/// through a proxy, which would make everybody look local.
 pub async fn metrics(
     State(state): State<AppState>,
     peer: Option<Extension<ConnectInfo<SocketAddr>>>,

@@ -21,8 +21,8 @@ pub fn parse(text: &str) -> Option<String> {
     Some(joined.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}")))
 }
 
-/// The path of the page that a form was on, from the Referer header. Only its path is used, so a foreign page can at most
-/// name a page of ours.
+/// The path of the page that a form was on, from the Referer header. Only its path is used, so a foreign page
+/// can at most name a page of ours.
 pub fn from_referer(referer: &str) -> Option<String> {
     let url = url::Url::parse(referer).ok()?;
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();

@@ -6,7 +6,6 @@ use atelier_engine::fleet::LogName;
 /// Where a stream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Which log.
     pub name: LogName,
     /// How much of it is known, in bytes.
     pub offset: u64,

@@ -1,7 +1,8 @@
 //! A log as a stream that follows it.
 //!
-//! Its events: `part` (another log begins), `log` (more text, with the number of its first line), `skip` (so many bytes were left
-//! out), `end`. Their ids say how far it got, so a browser that reconnects misses nothing.
+//! Its events: `part` (another log begins), `log` (more text, with the number of its first line), `skip` (so
+//! many bytes were left out), `end`. Their ids say how far it got, so a browser that reconnects misses
+//! nothing.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ use crate::server::events::{self, HEARTBEAT, MOST_PER_SESSION, Place, bye, farew
 use crate::server::log_mark::whole_characters;
 use crate::server::state::AppState;
 
-/// The shortest time between two events: short enough to look immediate, long enough to join what is printed in bursts.
+/// The shortest time between two events: short enough to look immediate, long enough to join what is printed
+/// in bursts.
 const PACE: Duration = Duration::from_millis(25);
 /// How much is sent at once.
 const PIECE: usize = 64 << 10;
@@ -29,7 +31,6 @@ const MOST_BEHIND: u64 = 512 << 10;
 
 /// Where a stream has its logs from.
 pub trait Source: Send + 'static {
-    /// One log.
     type Log: Printed + Clone + PartialEq + Send + Sync + 'static;
 
     /// A place in a log, as the id of an event.
@@ -50,7 +51,6 @@ pub trait Source: Send + 'static {
 
 /// How much of a log is known.
 pub struct Known<L> {
-    /// Which.
     pub log: L,
     /// How much of it, in bytes.
     pub offset: u64,
@@ -61,7 +61,6 @@ pub fn last_id<'a>(headers: &'a HeaderMap, after: &'a str) -> &'a str {
     headers.get("last-event-id").and_then(|value| value.to_str().ok()).unwrap_or(after)
 }
 
-/// Opens the stream.
 pub fn follow<S: Source>(state: &AppState, actor: Arc<Actor>, source: S, known: Option<Known<S::Log>>) -> Response {
     let Some(place) = Place::take(state, &actor.session) else {
         let message = format!("One session may hold {MOST_PER_SESSION} live pages at once. Close some of them.");

@@ -1,8 +1,8 @@
 //! The server: configuration, sessions, guards, headers, streams. It knows none of the nouns.
 //!
-//! The road of a request, from outside to inside (see [`router`]): request id and log line → security headers → files of the
-//! site → size limits → origin check → session → guard (set-up, sign-in, temporary password, workspace) → form posts → page,
-//! server function or stream.
+//! The road of a request, from outside to inside (see [`router`]): request id and log line → security headers
+//! → files of the site → size limits → origin check → session → guard (set-up, sign-in, temporary password,
+//! workspace) → form posts → page, server function or stream.
 
 pub mod actor;
 pub mod agent_streams;

@@ -1,7 +1,9 @@
-//! Unsafe methods only from our own pages: the defence against forged requests that does not depend on cookies alone.
+//! Unsafe methods only from our own pages: the defence against forged requests that does not depend on
+//! cookies alone.
 //!
-//! Browsers say where a request comes from in `Sec-Fetch-Site` (on trustworthy origins) and in `Origin` (on every POST). One
-//! of them must be there and say "same origin"; a request with neither did not come from a form of ours.
+//! Browsers say where a request comes from in `Sec-Fetch-Site` (on trustworthy origins) and in `Origin` (on
+//! every POST). One of them must be there and say "same origin"; a request with neither did not come from a
+//! form of ours.
 
 use atelier_studio::caller::RequestInfo;
 use axum::extract::{Request, State};
@@ -21,7 +23,8 @@ pub async fn check(State(state): State<AppState>, request: Request, next: Next) 
         return next.run(request).await;
     }
     if is_same_origin(&request, public.as_deref(), state.config().is_secure()) {
-        // A task of its own: a browser that hangs up must not stop a change between its commit and the news of it.
+        // A task of its own: a browser that hangs up must not stop a change between its commit and the news
+        // of it.
         return match tokio::spawn(next.run(request).in_current_span()).await {
             Ok(response) => response,
             Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -1,4 +1,5 @@
-//! What a page can ask about its request. Plain functions over Leptos' context; call them before the first `await`.
+//! What a page can ask about its request. Plain functions over Leptos' context; call them before the first
+//! `await`.
 
 use std::sync::Arc;
 

@@ -10,11 +10,12 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many may wait for their turn; whoever comes then is told to come back, so that a flood of guesses costs little.
+/// How many may wait for their turn; whoever comes then is told to come back, so that a flood of guesses
+/// costs little.
 const MOST_WAITING: usize = 64;
 
-/// The hasher. Each hash takes 19 MiB and tens of milliseconds of a core, so only a few run at once; the rest wait in line
-/// while pages go on.
+/// The hasher. Each hash takes 19 MiB and tens of milliseconds of a core, so only a few run at once; the rest
+/// wait in line while pages go on.
 #[derive(Clone, Debug)]
 pub struct Passwords {
     turns: Arc<Semaphore>,
@@ -59,14 +60,13 @@ impl Passwords {
             .map_err(|error| HashError::Failed(error.to_string()))
     }
 
-    /// Hashes a password.
     pub async fn hash(&self, password: SecretString) -> Result<String, HashError> {
         let turn = self.turn().await?;
         off_the_async_threads(turn, move || hash_now(password.expose_secret())).await?.0
     }
 
-    /// Whether the password fits the hash; gives the turn back for what belongs to it. Without a hash it takes as long and
-    /// never fits.
+    /// Whether the password fits the hash; gives the turn back for what belongs to it. Without a hash it
+    /// takes as long and never fits.
     pub async fn verify(
         &self,
         turn: Turn,
@@ -93,7 +93,8 @@ async fn off_the_async_threads<T: Send + 'static>(
     tokio::task::spawn_blocking(move || (work(), turn)).await.map_err(|error| HashError::Failed(error.to_string()))
 }
 
-/// A temporary password that can be read over the phone: five groups of four, 100 bits, no letter that looks like another.
+/// A temporary password that can be read over the phone: five groups of four, 100 bits, no letter that looks
+/// like another.
 pub fn temporary() -> String {
     readable_code(5)
 }
@@ -124,16 +125,16 @@ const fn argon2() -> Frugal {
 
 /// argon2 whose memory goes back to the system after each hash.
 ///
-/// glibc keeps what is freed for the thread that freed it. Left to itself, each thread that ever hashed holds on to 19 MiB,
-/// and an idle server after a busy morning to hundreds.
+/// glibc keeps what is freed for the thread that freed it. Left to itself, each thread that ever hashed holds
+/// on to 19 MiB, and an idle server after a busy morning to hundreds.
 struct Frugal {
     algorithm: Algorithm,
     version: Version,
     params: Params,
 }
 
-/// From this size on, glibc takes each piece from the system and gives it back at once, whatever happened before (its
-/// `DEFAULT_MMAP_THRESHOLD_MAX`, 32 MiB). What is asked for and never touched costs nothing.
+/// From this size on, glibc takes each piece from the system and gives it back at once, whatever happened
+/// before (its `DEFAULT_MMAP_THRESHOLD_MAX`, 32 MiB). What is asked for and never touched costs nothing.
 const GIVEN_BACK_AT_ONCE: usize = 33 << 20;
 
 impl PasswordHasher for Frugal {

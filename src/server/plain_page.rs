@@ -1,4 +1,5 @@
-//! The few pages that are made without the app: refusals before a request has got that far, and the page after a crash.
+//! The few pages that are made without the app: refusals before a request has got that far, and the page
+//! after a crash.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -9,11 +9,10 @@ use std::task::{Context, Poll};
 use atelier_protocol::MAX_HELLO;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What may be read from a stranger: a first message with its head, and a little more, so that one that is a little too long is
-/// answered in words.
+/// What may be read from a stranger: a first message with its head, and a little more, so that one that is a
+/// little too long is answered in words.
 const ALLOWANCE: usize = MAX_HELLO + (8 << 10);
 
-/// Such a connection.
 #[derive(Debug)]
 pub struct ReadLimited<S> {
     connection: S,

@@ -100,16 +100,16 @@ pub fn client(extensions: &axum::http::Extensions, headers: &HeaderMap, trusted:
     client_address(peer, headers, trusted)
 }
 
-/// The address that failures are counted under. Only a trusted proxy may speak for somebody else, and then the last address
-/// that is not itself a trusted proxy counts.
+/// The address that failures are counted under. Only a trusted proxy may speak for somebody else, and then
+/// the last address that is not itself a trusted proxy counts.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
     if !trusted.contains(&peer.to_canonical()) {
         return peer.to_canonical();
     }
     let forwarded = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or_default());
     let entries: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
-    // From the right: each trusted proxy has added who it heard from. What cannot be read ends the walk, since everything to
-    // its left may have been written by the client.
+    // From the right: each trusted proxy has added who it heard from. What cannot be read ends the walk,
+    // since everything to its left may have been written by the client.
     for entry in entries.into_iter().rev() {
         let address =
             entry.parse::<IpAddr>().ok().or_else(|| entry.parse::<SocketAddr>().ok().map(|socket| socket.ip()));

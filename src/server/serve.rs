@@ -166,7 +166,8 @@ async fn serve(
     }
 }
 
-/// Takes the data directory for this server alone, before anything in it is touched, and makes room where there is none.
+/// Takes the data directory for this server alone, before anything in it is touched, and makes room where
+/// there is none.
 fn lock_data(config: &Config) -> Result<Option<DataLock>, String> {
     if config.database_url.is_some() {
         return Ok(None);
@@ -213,8 +214,8 @@ pub async fn open_store(config: &Config, missing: Missing) -> Result<Store, Stri
     Store::open_sqlite(&file, missing).await.map_err(|error| format!("data: {}: {error}", file.display()))
 }
 
-/// Makes the data directory for us alone: it holds password hashes. One that exists keeps its rights, which are somebody's
-/// decision.
+/// Makes the data directory for us alone: it holds password hashes. One that exists keeps its rights, which
+/// are somebody's decision.
 fn make_folder(folder: &std::path::Path) -> Result<(), String> {
     if folder.is_dir() {
         return Ok(());

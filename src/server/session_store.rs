@@ -1,7 +1,8 @@
 //! Web sessions for tower-sessions, kept in the store under a hash of the cookie's secret.
 //!
-//! The session layer saves a session only when its data changes, so neither of the two limits may depend on saving: the
-//! absolute end is fixed at sign-in, and idleness is judged by the last request, which [`super::presence`] knows.
+//! The session layer saves a session only when its data changes, so neither of the two limits may depend on
+//! saving: the absolute end is fixed at sign-in, and idleness is judged by the last request, which
+//! [`super::presence`] knows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,13 +20,9 @@ use tower_sessions::session_store::{Error, Result};
 
 /// What is put into a session at sign-in.
 pub mod keys {
-    /// The account.
     pub const USER: &str = "user";
-    /// The workspace.
     pub const WORKSPACE: &str = "workspace";
-    /// The browser.
     pub const DEVICE: &str = "device";
-    /// The network address.
     pub const ADDRESS: &str = "address";
     /// Milliseconds since the epoch.
     pub const CREATED_AT: &str = "created_at";
@@ -33,7 +30,6 @@ pub mod keys {
     pub const EPOCH: &str = "epoch";
 }
 
-/// The adapter.
 #[derive(Clone, Debug)]
 pub struct StoredSessions {
     store: Arc<Store>,

@@ -87,17 +87,14 @@ impl AppState {
         Ok(Self { inner: Arc::new(inner), leptos_options })
     }
 
-    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.inner.config
     }
 
-    /// The studio.
     pub fn studio(&self) -> &Studio {
         &self.inner.studio
     }
 
-    /// The password hasher.
     pub fn passwords(&self) -> &Passwords {
         &self.inner.passwords
     }
@@ -147,13 +144,12 @@ impl AppState {
         self.inner.metrics.run_upkeep();
     }
 
-    /// Leptos' own options.
     pub fn leptos_options(&self) -> &LeptosOptions {
         &self.leptos_options
     }
 
-    /// Whether anybody has an account. Once somebody has, that stays so; before, the store is asked, since another server
-    /// on the same database may have been set up.
+    /// Whether anybody has an account. Once somebody has, that stays so; before, the store is asked, since
+    /// another server on the same database may have been set up.
     pub async fn has_people(&self) -> store::Result<bool> {
         if self.inner.has_people.load(Ordering::Acquire) {
             return Ok(true);

@@ -22,7 +22,6 @@ pub fn is_wanted() -> bool {
     std::env::var("ATELIER_TEST_CLOCK").is_ok_and(|value| value == "1")
 }
 
-/// Lets time pass.
 pub async fn advance(State(state): State<AppState>, Json(advance): Json<Advance>) -> StatusCode {
     if advance.minutes > 60 * 24 * 8 {
         return StatusCode::BAD_REQUEST;

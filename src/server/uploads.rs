@@ -1,5 +1,5 @@
-//! Files that come in with a request. They are written as they come, found by the hash of their content afterwards, and kept only
-//! if the whole request is good: what is refused leaves nothing behind.
+//! Files that come in with a request. They are written as they come, found by the hash of their content
+//! afterwards, and kept only if the whole request is good: what is refused leaves nothing behind.
 
 use std::path::PathBuf;
 use std::time::Duration;

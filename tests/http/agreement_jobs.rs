@@ -1,5 +1,5 @@
-//! A job, a cluster and a node say the same in their list, on their page, over REST and on the command line: the state, why, and
-//! what would change it.
+//! A job, a cluster and a node say the same in their list, on their page, over REST and on the command line:
+//! the state, why, and what would change it.
 
 use atelier::components::StateWord;
 use atelier_client::shown;

@@ -1,4 +1,5 @@
-//! A server in process and a browser without a screen: it keeps cookies, follows nothing by itself, and posts forms.
+//! A server in process and a browser without a screen: it keeps cookies, follows nothing by itself, and posts
+//! forms.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -1,5 +1,5 @@
-//! When jobs start, what they would do elsewhere, and what other settings would have done. Nodes and agents are played by the
-//! tests.
+//! When jobs start, what they would do elsewhere, and what other settings would have done. Nodes and agents
+//! are played by the tests.
 
 use atelier_domain::access::Role;
 use atelier_domain::compute::size::SiteName;

@@ -1,5 +1,5 @@
-//! Jobs as people see them: the list, the form with uploads, the page of one with its log and files, cancelling. Nodes and
-//! agents are played by the tests.
+//! Jobs as people see them: the list, the form with uploads, the page of one with its log and files,
+//! cancelling. Nodes and agents are played by the tests.
 
 use std::time::Duration;
 

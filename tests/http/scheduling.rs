@@ -1,5 +1,5 @@
-//! Scheduling as people see it: shares, the order of queues, jobs that are held, moved and evicted, dependencies, tiers, nodes
-//! kept ready and minimums by the hour. Nodes and agents are played by the tests.
+//! Scheduling as people see it: shares, the order of queues, jobs that are held, moved and evicted,
+//! dependencies, tiers, nodes kept ready and minimums by the hour. Nodes and agents are played by the tests.
 
 use atelier_domain::access::Role;
 use atelier_domain::compute::JobId;

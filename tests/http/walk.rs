@@ -1,4 +1,5 @@
-//! One test walks every route and server function: signed out, everything is refused unless it is on the short list.
+//! One test walks every route and server function: signed out, everything is refused unless it is on the
+//! short list.
 
 use atelier::router::{guarded_paths, open_paths, page_paths};
 use atelier::server::guard::{OPEN_FOR_SET_UP, OPEN_TO_ALL};
@@ -27,8 +28,8 @@ fn functions() -> Vec<(String, Method)> {
     leptos::server_fn::axum::server_fn_paths().map(|(path, method)| (path.to_owned(), method)).collect()
 }
 
-/// What machines may ask without a session: how the server does, and the door for agents, behind which nothing is told before
-/// an agent has shown who it is.
+/// What machines may ask without a session: how the server does, and the door for agents, behind which
+/// nothing is told before an agent has shown who it is.
 const MACHINES: [&str; 5] = ["/healthz", "/readyz", "/metrics", "/agent", "/agent/stream"];
 
 /// What forms ask while somebody types.

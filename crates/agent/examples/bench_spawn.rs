@@ -1,8 +1,9 @@
-//! How many `/bin/true` a second an agent runs as jobs on a node with two slots, against a server in this process that keeps a few
-//! starts ahead; in a resident sandbox and in a fresh one for each. Also what the bare system can do, and how much memory an idle
-//! agent has.
+//! How many `/bin/true` a second an agent runs as jobs on a node with two slots, against a server in this
+//! process that keeps a few starts ahead; in a resident sandbox and in a fresh one for each. Also what the
+//! bare system can do, and how much memory an idle agent has.
 //!
-//! `cargo run --release -p atelier-agent --example bench_spawn`, after `cargo build --release -p atelier-agent`.
+//! `cargo run --release -p atelier-agent --example bench_spawn`, after
+//! `cargo build --release -p atelier-agent`.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a measurement, run by hand")]
 
 use std::process::{Command, Stdio};

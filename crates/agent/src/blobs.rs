@@ -1,4 +1,5 @@
-//! Files for jobs: fetched from the server piece by piece, checked, and kept for the next job that wants them.
+//! Files for jobs: fetched from the server piece by piece, checked, and kept for the next job that wants
+//! them.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -13,7 +14,6 @@ use sha2::{Digest, Sha256};
 pub struct Blobs {
     folder: PathBuf,
     limit: u64,
-    /// Oldest use first.
     kept: VecDeque<(String, u64)>,
     wanted: VecDeque<String>,
     current: Option<Fetching>,
@@ -34,7 +34,6 @@ pub enum Progress {
     None,
     /// Ask for the next piece.
     More,
-    /// It is there.
     Done(String),
     /// It is not, and why.
     Failed(String, String),
@@ -69,7 +68,8 @@ impl Blobs {
         }
     }
 
-    /// What to ask the server for: the current one from where it is, or the next. `Err` names one that cannot be stored.
+    /// What to ask the server for: the current one from where it is, or the next. `Err` names one that cannot
+    /// be stored.
     pub fn next(&mut self) -> Option<Result<(String, u64), (String, String)>> {
         if self.current.is_none() {
             let blob = self.wanted.pop_front()?;
@@ -87,7 +87,6 @@ impl Blobs {
         self.current.is_some()
     }
 
-    /// A piece came.
     pub fn piece(&mut self, blob: &[u8; 32], offset: u64, total: u64, bytes: &[u8]) -> Progress {
         let Some(current) = &mut self.current else { return Progress::None };
         if hex(blob) != current.blob || offset != current.offset {
@@ -134,7 +133,8 @@ impl Blobs {
         self.kept.iter().map(|(_, size)| size).sum::<u64>() > self.limit
     }
 
-    /// Removes what was not used for the longest time, if it is too much. Only while no job waits for any of it.
+    /// Removes what was not used for the longest time, if it is too much. Only while no job waits for any of
+    /// it.
     pub fn make_room(&mut self) {
         let mut total: u64 = self.kept.iter().map(|(_, size)| size).sum();
         while total > self.limit {

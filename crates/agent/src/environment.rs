@@ -1,4 +1,5 @@
-//! The environment of a job: where it is, what it may use, and how the parts of a job on several nodes find each other.
+//! The environment of a job: where it is, what it may use, and how the parts of a job on several nodes find
+//! each other.
 
 use atelier_protocol::Start;
 
@@ -13,7 +14,6 @@ pub fn path(tools: Option<&str>) -> String {
 /// Where things are, as the job sees them.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// The person's home.
     pub home: String,
     /// The folder that everybody shares.
     pub shared: String,
@@ -32,8 +32,8 @@ impl Places {
     }
 }
 
-/// The environment of a job with these GPUs, by their numbers on the machine and as the job counts those that it can see.
-/// `identity` is what leads to its owner's token.
+/// The environment of a job with these GPUs, by their numbers on the machine and as the job counts those that
+/// it can see. `identity` is what leads to its owner's token.
 pub fn environment(
     start: &Start,
     places: &Places,
@@ -69,7 +69,8 @@ pub fn environment(
     set("CUDA_VISIBLE_DEVICES", list(seen));
     set("NVIDIA_VISIBLE_DEVICES", if gpus.is_empty() { "void".to_owned() } else { list(gpus) });
 
-    // PyTorch and what has learnt from it; then the two ways in which MPI is started. One process on each node.
+    // PyTorch and what has learnt from it; then the two ways in which MPI is started. One process on each
+    // node.
     let first = start.peers.first().map_or_else(|| "127.0.0.1".to_owned(), |peer| peer.host.clone());
     set("RANK", rank.clone());
     set("NODE_RANK", rank.clone());

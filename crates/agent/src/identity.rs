@@ -1,4 +1,5 @@
-//! Tokens of the people whose things run on this node: in a file each, where only they can read it, renewed in time.
+//! Tokens of the people whose things run on this node: in a file each, where only they can read it, renewed
+//! in time.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,7 +27,8 @@ const AGAIN: Duration = Duration::from_secs(30);
 /// Where a person's token is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The folder on the machine. It and all above it belong to the agent, so nobody can put a link in the way.
+    /// The folder on the machine. It and all above it belong to the agent, so nobody can put a link in the
+    /// way.
     pub folder: PathBuf,
     /// The same folder as the person's programs see it.
     pub inside: String,
@@ -174,11 +176,12 @@ pub fn prepare(config: &AgentConfig, isolation: &Isolation, person: &UserId) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::path::Path;
 
     use atelier_domain::compute::NodeId;
     use atelier_protocol::Person;
+
+    use super::*;
 
     fn told(token: &str) -> Identity {
         let person = Person { id: UserId::new("user-7"), handle: "ines".into(), uid: None };

@@ -1,5 +1,5 @@
-//! What runs on a node, as `atelier agent`: it dials out to its server, runs parts of jobs, hands over their output and exit
-//! codes, and says how the node is doing.
+//! What runs on a node, as `atelier agent`: it dials out to its server, runs parts of jobs, hands over their
+//! output and exit codes, and says how the node is doing.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -13,10 +13,11 @@
 //! | `launcher` | the other end: what runs inside a sandbox and starts the jobs' processes |
 //! | `wire` | what the two say to each other |
 //!
-//! **Nothing of a job is left behind.** Each job runs below a *worker*, a small process that is the reaper of everything below
-//! it. Whatever a job forks, however it detaches itself, ends up as the worker's child; the worker kills all of it when the
-//! job's own process has ended, and only when it has no children left does it say how the job ended. The worker sits in the
-//! job's control group before the job begins, so there is no moment in which a process could slip out of it.
+//! **Nothing of a job is left behind.** Each job runs below a *worker*, a small process that is the reaper of
+//! everything below it. Whatever a job forks, however it detaches itself, ends up as the worker's child; the
+//! worker kills all of it when the job's own process has ended, and only when it has no children left does it
+//! say how the job ended. The worker sits in the job's control group before the job begins, so there is no
+//! moment in which a process could slip out of it.
 
 mod blobs;
 mod clock;

@@ -1,5 +1,6 @@
-//! The output of a part of a job, from the pipe to the server: kept until the server has it, in memory while it is little, on
-//! disk when it is more. On disk everything has its true offset, so that the server can read on there if this agent dies.
+//! The output of a part of a job, from the pipe to the server: kept until the server has it, in memory while
+//! it is little, on disk when it is more. On disk everything has its true offset, so that the server can read
+//! on there if this agent dies.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -53,7 +54,8 @@ impl Log {
         }
     }
 
-    /// Output of the job. Never fails: what the disk does not take stays in memory, and [`Self::has_room`] says no.
+    /// Output of the job. Never fails: what the disk does not take stays in memory, and [`Self::has_room`]
+    /// says no.
     pub fn append(&mut self, bytes: &[u8], in_memory: usize) {
         let room = usize::try_from(self.longest.saturating_sub(self.written)).unwrap_or(usize::MAX);
         let (bytes, rest) = bytes.split_at(bytes.len().min(room));
@@ -113,7 +115,8 @@ impl Log {
         Ok(())
     }
 
-    /// Whether more may be read from the job: so much may wait for the server, and the disk must take what is too much for memory.
+    /// Whether more may be read from the job: so much may wait for the server, and the disk must take what is
+    /// too much for memory.
     pub fn has_room(&mut self, limit: u64, in_memory: usize) -> bool {
         if self.is_stuck {
             self.spill(in_memory);
@@ -172,7 +175,8 @@ impl Log {
         settled
     }
 
-    /// Begins again with what the server has: everything that was under way is lost. Returns how much that was.
+    /// Begins again with what the server has: everything that was under way is lost. Returns how much that
+    /// was.
     pub fn rewind(&mut self) -> u64 {
         let lost = self.sent - self.kept;
         self.sent = self.kept;

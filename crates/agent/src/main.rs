@@ -1,5 +1,5 @@
-//! The agent alone, with the same commands as in the product: `agent --config FILE` and `launcher …`, and those for people who
-//! work on a node (`whoami`, `submit` …).
+//! The agent alone, with the same commands as in the product: `agent --config FILE` and `launcher …`, and
+//! those for people who work on a node (`whoami`, `submit` …).
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -19,7 +19,6 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Something happened.
     pub fn add(&mut self, event: Event) {
         if let Event::Off { part, .. } | Event::Refused { part, .. } = &event {
             let part = *part;

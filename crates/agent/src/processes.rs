@@ -85,8 +85,8 @@ pub fn signal(pid: u32, signal: Signal) {
     }
 }
 
-/// The process behind a handle, as this process numbers it: inside a sandbox it has another number. Nothing once it has ended and
-/// somebody has waited for it.
+/// The process behind a handle, as this process numbers it: inside a sandbox it has another number. Nothing
+/// once it has ended and somebody has waited for it.
 pub fn of_handle(handle: impl std::os::fd::AsFd) -> Option<u32> {
     use std::os::fd::AsRawFd;
     let file = format!("/proc/self/fdinfo/{}", handle.as_fd().as_raw_fd());

@@ -26,7 +26,8 @@ impl Room {
         shape.cores <= self.whole.cores && shape.memory <= self.whole.memory && shape.gpus <= self.whole.gpus
     }
 
-    /// Takes what is asked for, and says which GPUs, by their numbers on the machine; nothing if it is not free.
+    /// Takes what is asked for, and says which GPUs, by their numbers on the machine; nothing if it is not
+    /// free.
     pub fn take(&mut self, shape: Resources) -> Option<Vec<u64>> {
         let free = self.free;
         if shape.cores > free.cores || shape.memory > free.memory || shape.gpus > free.gpus {
@@ -41,7 +42,6 @@ impl Room {
         Some(taken)
     }
 
-    /// Gives it back.
     pub fn give(&mut self, shape: Resources, gpus: Vec<u64>) {
         self.free.cores += shape.cores;
         self.free.memory += shape.memory;

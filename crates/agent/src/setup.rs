@@ -29,7 +29,8 @@ pub fn run(config: &Path) -> Result<(), String> {
     make_folder(&config.folder)?;
     let _lock = lock(&config.folder)?;
     clear_folders(&config.folder)?;
-    // A session of its own, so that no terminal or service takes it along; it has one already if a driver made it one.
+    // A session of its own, so that no terminal or service takes it along; it has one already if a driver
+    // made it one.
     let _ = setsid();
     set_child_subreaper(Some(Pid::INIT)).map_err(|error| format!("The agent cannot become a reaper: {error}."))?;
     let (isolation, mut warnings) = facts::isolation(&config);
@@ -70,7 +71,8 @@ fn clear_folders(folder: &Path) -> Result<(), String> {
 /// How long a lock may be held by somebody who only looks.
 const LOCK_PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// Takes the node's lock: whoever holds it is its agent. The system gives it back when the process ends, however it ends.
+/// Takes the node's lock: whoever holds it is its agent. The system gives it back when the process ends,
+/// however it ends.
 fn lock(folder: &Path) -> Result<File, String> {
     let path = folder.join("lock");
     let cannot = |error: std::io::Error| format!("The lock {} cannot be taken: {error}.", path.display());

@@ -1,5 +1,5 @@
-//! Whether a private folder is as it was when it was made, so that the next job can have it: making and removing one takes the file
-//! system longer than many jobs last.
+//! Whether a private folder is as it was when it was made, so that the next job can have it: making and
+//! removing one takes the file system longer than many jobs last.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,7 +18,8 @@ pub fn is_private(folder: &OwnedFd, uid: u32) -> Result<bool> {
     Ok(found.st_uid == uid && found.st_mode & 0o7777 == 0o700 && !has_attributes(folder)?)
 }
 
-/// Whether it has attributes that people can set; lists of rights are such. The system's own are of no matter.
+/// Whether it has attributes that people can set; lists of rights are such. The system's own are of no
+/// matter.
 fn has_attributes(folder: &OwnedFd) -> Result<bool> {
     let mut names = [0_u8; 256];
     match flistxattr(folder, &mut names) {

@@ -1,5 +1,6 @@
-//! What an agent and the processes inside a sandbox say to each other, over a socket that keeps messages apart and carries open
-//! files. The far end runs as a person whom nobody trusts: the agent believes only that it comes from that sandbox.
+//! What an agent and the processes inside a sandbox say to each other, over a socket that keeps messages
+//! apart and carries open files. The far end runs as a person whom nobody trusts: the agent believes only
+//! that it comes from that sandbox.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
@@ -27,47 +28,48 @@ const IN_FILE: u8 = 1;
 /// What the agent says.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// To a launcher: make a worker that listens on the socket that comes with this. To one that makes a sandbox for each job,
-    /// the folder for the worker's temporary files comes too, as a mount.
+    /// To a launcher: make a worker that listens on the socket that comes with this. To one that makes a
+    /// sandbox for each job, the folder for the worker's temporary files comes too, as a mount.
     Worker(u64),
     /// To a launcher: put a file into the folder of a worker's job that says that its node is taken back.
     Notice {
-        /// Whose job.
         worker: u64,
-        /// Its folder.
         folder: String,
         /// Whose the folder has to be; the launcher's own user if none.
         owner: Option<u32>,
         /// How long the job's processes get.
         seconds: u64,
     },
-    /// To a worker: put these files into the folder of the next job. Their contents come with this, in the same order.
+    /// To a worker: put these files into the folder of the next job. Their contents come with this, in the
+    /// same order.
     Files {
-        /// The job's folder.
         folder: String,
         /// Where in it, relative.
         paths: Vec<String>,
     },
     /// To a worker: remove that job's folder again, it does not begin.
     Tidy(String),
-    /// To a worker: run this, next if something runs already. Where its output goes comes with this, and with the first one the
-    /// file that counts how often the system has killed for want of memory, where there is one.
+    /// To a worker: run this, next if something runs already. Where its output goes comes with this, and with
+    /// the first one the file that counts how often the system has killed for want of memory, where there is
+    /// one.
     Job(Box<Job>),
     /// To a worker: it was heard that its job runs; nothing more comes until that has ended.
     Noted,
     /// To a worker: run this in a folder that is there and stays. Where its output goes comes with this.
     Process(Box<Process>),
-    /// To a worker: run this in a terminal, whose other end comes with the answer. It takes no other order then.
+    /// To a worker: run this in a terminal, whose other end comes with the answer. It takes no other order
+    /// then.
     Terminal(Box<Process>),
     /// To a worker: make a home and a layer what they have to be.
     Furnish(Furnish),
-    /// To a worker: run this until it ends or is hung up. Its input, output and errors come with this, or it gets a terminal whose
-    /// other end comes with the answer. It hears [`Order::Signal`] and [`Order::HangUp`] meanwhile, and nothing else.
+    /// To a worker: run this until it ends or is hung up. Its input, output and errors come with this, or it
+    /// gets a terminal whose other end comes with the answer. It hears [`Order::Signal`] and
+    /// [`Order::HangUp`] meanwhile, and nothing else.
     Remote(Box<Remote>),
     /// To a worker in a session: send that signal to all that runs in it.
     Signal(String),
-    /// To a worker in a session: nobody is at the other end any more. All that runs in the session is asked to end, then killed;
-    /// what has made itself independent of it goes on.
+    /// To a worker in a session: nobody is at the other end any more. All that runs in the session is asked
+    /// to end, then killed; what has made itself independent of it goes on.
     HangUp,
     /// To a worker: connect to this; the connection comes with the answer.
     Connect(atelier_protocol::remote::Endpoint),
@@ -76,13 +78,10 @@ pub enum Order {
 /// What a session of somebody who came in from elsewhere runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Remote {
-    /// What.
     pub what: What,
     /// Columns and rows of the terminal, if it gets one.
     pub screen: Option<(u16, u16)>,
-    /// Where it begins.
     pub folder: String,
-    /// Its whole environment.
     pub environment: Vec<(String, String)>,
     /// The most address space of each process in bytes, where nothing better limits memory.
     pub memory: Option<u64>,
@@ -102,11 +101,9 @@ pub enum What {
 /// Something of an instance, as its worker sees it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Process {
-    /// Where it runs.
     pub folder: String,
     /// The program. In a terminal, none means the person's shell.
     pub program: Program,
-    /// Its whole environment.
     pub environment: Vec<(String, String)>,
     /// The most address space of each process in bytes, where nothing better limits memory.
     pub memory: Option<u64>,
@@ -119,7 +116,6 @@ pub struct Process {
 pub struct Bridge {
     /// Where the socket is.
     pub socket: String,
-    /// The port.
     pub port: u16,
 }
 
@@ -135,9 +131,7 @@ pub enum Program {
 /// What a person's home and their layer of an environment are made of.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Furnish {
-    /// The home.
     pub home: String,
-    /// The layer.
     pub layer: String,
     /// What the layer stands on.
     pub base: Option<String>,
@@ -146,11 +140,8 @@ pub struct Furnish {
 /// A job as its worker sees it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// Where it runs.
     pub folder: String,
-    /// The program.
     pub run: atelier_protocol::Run,
-    /// Its whole environment.
     pub environment: Vec<(String, String)>,
     /// The most address space of each process in bytes, where nothing better limits memory.
     pub memory: Option<u64>,

@@ -1,4 +1,5 @@
-//! Applications that people add to an instance: on sockets and on ports, in networks of their own, changed while others go on.
+//! Applications that people add to an instance: on sockets and on ports, in networks of their own, changed
+//! while others go on.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -14,7 +15,8 @@ use common::hosting::{INSTANCE, Kind, agent, best, kinds, request, web};
 use common::{PATIENCE, Server, Stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A web server on a port, or on a socket if it is given one, that answers requests and shakes hands for WebSockets, whose bytes it sends back.
+/// A web server on a port, or on a socket if it is given one, that answers requests and shakes hands for
+/// WebSockets, whose bytes it sends back.
 const SERVER: &str = r#"
 import base64, hashlib, http.server, os, socketserver, sys
 class Handler(http.server.BaseHTTPRequestHandler):

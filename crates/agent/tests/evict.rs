@@ -1,4 +1,5 @@
-//! Notice of eviction: a file in the job's folder before anybody is asked to end, and the folder goes along to the next attempt.
+//! Notice of eviction: a file in the job's folder before anybody is asked to end, and the folder goes along
+//! to the next attempt.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -49,7 +49,8 @@ async fn binary_junk_arrives_as_it_is() {
     assert_eq!(output.length, 3_000_065);
     let mut hash = [0; 64];
     hash.copy_from_slice(&output.text[..64]);
-    // The first line is the hash of the rest; the server kept a hash over both, so make it again from what it kept.
+    // The first line is the hash of the rest; the server kept a hash over both, so make it again from what it
+    // kept.
     assert!(hash.iter().all(u8::is_ascii_hexdigit));
     server.start(&argv(2, &["printf", "\\000\\377\\r\\n\\033[31mred\\000"])).await;
     assert_eq!(server.off(part(2)).await, Exit::Code(0));
@@ -63,7 +64,8 @@ async fn a_server_that_does_not_listen_makes_the_job_wait_and_nothing_is_lost() 
     let progress = format!("{program}\nopen('/dev/null')\n");
     server.start(&script(1, &progress)).await;
     server.confirms = false;
-    // So much is under way without a word from the server, then no more; the rest waits on disk up to its limit.
+    // So much is under way without a word from the server, then no more; the rest waits on disk up to its
+    // limit.
     server
         .until("as much as may be under way", |server| (server.output.get(&part(1))?.length >= 8 << 20).then_some(()))
         .await;

@@ -151,7 +151,8 @@ async fn logs_are_followed_from_anywhere_while_they_grow() {
     server.set_up(&set_up).await;
     let mut from_start = log(&mut server, "setup", 0).await;
     read_until(&mut from_start, "anna-ws is set up").await;
-    // Said to be printed while the script still runs: it waits for a file that is made only after that was seen.
+    // Said to be printed while the script still runs: it waits for a file that is made only after that was
+    // seen.
     let gate = agent.config.shared.join("gate");
     let text =
         format!("echo first line; until [ -e {} ]; do sleep 0.02; done; echo second line", "$ATELIER_SHARED_DIR/gate");

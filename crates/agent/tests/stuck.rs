@@ -1,6 +1,8 @@
-//! Processes that not even a kill ends, as behind a disk that does not answer: everything else on the node goes on.
+//! Processes that not even a kill ends, as behind a disk that does not answer: everything else on the node
+//! goes on.
 //!
-//! Control groups of version 1 can freeze a process so that it is in the very state in which such a process is.
+//! Control groups of version 1 can freeze a process so that it is in the very state in which such a process
+//! is.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -64,7 +66,8 @@ fn is_off(server: &Server, job: u64) -> bool {
     server.off.contains(&part(job))
 }
 
-/// Jobs come and go while the agent says twice how the node is doing. In that time it has tried all that it can.
+/// Jobs come and go while the agent says twice how the node is doing. In that time it has tried all that it
+/// can.
 async fn go_on(server: &mut Server, first: u64, is_alone: bool) {
     let samples = server.samples.len();
     let mut number = first;

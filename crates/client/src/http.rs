@@ -19,12 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(330);
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     pub method: &'a str,
-    /// With its query.
     pub path: &'a str,
     pub token: &'a str,
     /// The job that asks, if one does.
     pub job: Option<&'a str>,
-    /// JSON.
     pub body: Option<&'a str>,
 }
 

@@ -1,8 +1,9 @@
 //! The command line for people: `atelier whoami`, `jobs`, `submit`, `job`, `logs`, `cancel`.
 //!
-//! It speaks to the REST API at `ATELIER_URL` with the token in `ATELIER_TOKEN`, or in the file that `ATELIER_TOKEN_FILE` names.
-//! Instances and jobs have the last two set, so that it works there without a password. It is small on purpose, since it is part
-//! of the program that runs on every node: what it needs the agent has anyway, and there is one connection for each question.
+//! It speaks to the REST API at `ATELIER_URL` with the token in `ATELIER_TOKEN`, or in the file that
+//! `ATELIER_TOKEN_FILE` names. Instances and jobs have the last two set, so that it works there without a
+//! password. It is small on purpose, since it is part of the program that runs on every node: what it needs
+//! the agent has anyway, and there is one connection for each question.
 
 mod address;
 mod commands;
@@ -19,9 +20,7 @@ pub use commands::NAMES;
 /// Why a command did not do what it should.
 #[derive(Debug)]
 pub struct Failure {
-    /// For people.
     pub words: String,
-    /// The exit code.
     pub code: u8,
 }
 

@@ -31,7 +31,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// From the environment.
     pub fn new() -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let url = variable("ATELIER_URL").ok_or_else(|| {
@@ -98,7 +97,6 @@ impl Session {
         }
     }
 
-    /// Asks for JSON.
     pub fn json(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let answer = self.ask(method, path, body)?;
         let mut text = String::new();
@@ -134,8 +132,9 @@ fn refused(status: u16, problem: &Value) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn problems_are_said_as_sentences_with_a_fitting_code() {

@@ -68,8 +68,9 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn answers_become_lines() {

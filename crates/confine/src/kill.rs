@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How many times it is tried. Each round waits for what it has killed, so only a group that forks faster than it dies needs many.
+/// How many times it is tried. Each round waits for what it has killed, so only a group that forks faster
+/// than it dies needs many.
 const ROUNDS: usize = 100;
 /// How long one round waits.
 const ROUND: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };

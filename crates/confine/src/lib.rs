@@ -1,7 +1,7 @@
 //! Control groups, version 2 or 1: a node's share of its machine, and the shares of the jobs on it.
 //!
-//! A node's group is named after its installation and its number, `atelier/<installation>/node-7`, in each hierarchy. So whoever
-//! looks after nodes finds all processes of one, also when its agent is dead:
+//! A node's group is named after its installation and its number, `atelier/<installation>/node-7`, in each
+//! hierarchy. So whoever looks after nodes finds all processes of one, also when its agent is dead:
 //!
 //! ```no_run
 //! # fn main() -> std::io::Result<()> {
@@ -25,12 +25,12 @@ mod node;
 mod part;
 mod view;
 
+use std::path::PathBuf;
+
 pub use kill::until_empty as kill_until_empty;
 pub use node::NodeGroup;
 pub use part::{PartGroup, memory_kills};
 pub use view::bubblewrap;
-
-use std::path::PathBuf;
 
 /// Which control groups the machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,6 @@ pub struct Usage {
     pub memory: u64,
     /// Memory in bytes, now, of files that live in memory and outlive the processes that wrote them.
     pub shared: u64,
-    /// Processes, now.
     pub processes: u64,
 }
 
@@ -85,8 +84,8 @@ pub(crate) struct One {
     pub memory: PathBuf,
     pub accounting: Option<PathBuf>,
     pub pids: Option<PathBuf>,
-    /// Hierarchies without controllers, by which a service manager knows whose processes are whose. A node is nobody's
-    /// service: it outlives the server that started it.
+    /// Hierarchies without controllers, by which a service manager knows whose processes are whose. A node is
+    /// nobody's service: it outlives the server that started it.
     pub names: Vec<PathBuf>,
 }
 
@@ -102,7 +101,6 @@ impl One {
         folders
     }
 
-    /// All folders.
     pub fn all(&self) -> Vec<PathBuf> {
         let mut folders = self.controllers();
         folders.extend(self.names.iter().cloned());
@@ -111,13 +109,12 @@ impl One {
 }
 
 impl Confinement {
-    /// Looks for control groups that this process may use: version 2 with the controllers `cpu` and `memory`, else version 1 with
-    /// them, else none.
+    /// Looks for control groups that this process may use: version 2 with the controllers `cpu` and `memory`,
+    /// else version 1 with them, else none.
     pub fn detect() -> Option<Self> {
         detect::two().or_else(detect::one).map(|hierarchies| Self { hierarchies })
     }
 
-    /// Which it is.
     pub const fn version(&self) -> Version {
         match self.hierarchies {
             Hierarchies::One(_) => Version::One,

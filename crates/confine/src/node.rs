@@ -47,7 +47,8 @@ impl NodeGroup {
                 write(&cpu.join("cpu.cfs_period_us"), PERIOD)?;
                 write(&cpu.join("cpu.cfs_quota_us"), quota)?;
                 write(&cpu.join("cpu.shares"), (share.cores * 1_024 / 1_000).clamp(2, 262_144))?;
-                // Otherwise all nodes together would weigh as much as one process beside them; so they do as one for each core.
+                // Otherwise all nodes together would weigh as much as one process beside them; so they do as
+                // one for each core.
                 let all = std::thread::available_parallelism().map_or(1, |count| count.get() as u64) * 1_024;
                 for level in self.name.ancestors().skip(1).filter(|level| !level.as_os_str().is_empty()) {
                     write(&one.cpu.join(level).join("cpu.shares"), all.clamp(2, 262_144))?;

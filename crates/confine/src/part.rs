@@ -15,8 +15,8 @@ pub struct PartGroup {
     files: Files,
     /// How often the system has killed for want of memory; open, since it is read again and again.
     kills: File,
-    /// Where processes are put into it, open for the same reason: one in each hierarchy. What is read from one that is open may
-    /// be old.
+    /// Where processes are put into it, open for the same reason: one in each hierarchy. What is read from
+    /// one that is open may be old.
     doors: Vec<File>,
     share: Option<Share>,
 }
@@ -27,7 +27,8 @@ enum Files {
     Two(PathBuf),
 }
 
-/// How often the system has killed for want of memory, from the file that [`PartGroup::memory_kills_file`] gives.
+/// How often the system has killed for want of memory, from the file that [`PartGroup::memory_kills_file`]
+/// gives.
 pub fn memory_kills(file: &File) -> u64 {
     again(file).ok().and_then(|text| keyed(&text, "oom_kill")).unwrap_or(0)
 }
@@ -87,7 +88,8 @@ impl PartGroup {
         Ok(())
     }
 
-    /// Forbids its processes to fork, so that they can be killed one after the other. The next [`Self::set`] allows it again.
+    /// Forbids its processes to fork, so that they can be killed one after the other. The next [`Self::set`]
+    /// allows it again.
     pub fn forbid_forks(&mut self) {
         self.share = None;
         let folder = match &self.files {
@@ -105,7 +107,6 @@ impl PartGroup {
         self.doors.iter().try_for_each(|mut door| door.write_all(pid.as_bytes()))
     }
 
-    /// Its processes.
     pub fn pids(&self) -> Vec<u32> {
         match &self.files {
             Files::One { memory, .. } => pids(memory),

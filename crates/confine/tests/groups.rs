@@ -1,4 +1,5 @@
-//! Real processes in real control groups. On a machine without them, or without the right to use them, there is nothing to test.
+//! Real processes in real control groups. On a machine without them, or without the right to use them, there
+//! is nothing to test.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::process::{Command, Stdio};

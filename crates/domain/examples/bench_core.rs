@@ -1,8 +1,8 @@
-//! How fast the core decides, on one thread: `cargo xtask bench engine` runs this and prints a table. With the word
-//! `scheduling` only the case of `cargo xtask bench scheduling`.
+//! How fast the core decides, on one thread: `cargo xtask bench engine` runs this and prints a table. With
+//! the word `scheduling` only the case of `cargo xtask bench scheduling`.
 //!
-//! A site with so many ready nodes and so many waiting jobs goes round and round: a job starts, ends, frees its place,
-//! the next one takes it, a new one is submitted. Every input is one of those reports or orders.
+//! A site with so many ready nodes and so many waiting jobs goes round and round: a job starts, ends, frees
+//! its place, the next one takes it, a new one is submitted. Every input is one of those reports or orders.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
@@ -55,8 +55,8 @@ impl Bench {
         Input::Command(Command { workspace, user, name: "ada".into(), order })
     }
 
-    /// A job of one of so many people. With many people every fourth job wants a part of a node only, so that there is room
-    /// beside others and something to look for before the first in the queue.
+    /// A job of one of so many people. With many people every fourth job wants a part of a node only, so that
+    /// there is room beside others and something to look for before the first in the queue.
     fn submit(&self, cluster: u64, number: u64, people: u64) -> Input {
         let shape =
             if people > 1 && number.is_multiple_of(4) { Resources::new(3, 4, 0) } else { Resources::new(4, 8, 0) };
@@ -130,7 +130,8 @@ fn core(clusters: u64, nodes: u64, queued: u64, people: u64) {
     }
     assert_eq!(bench.world.queued() as u64, queued);
 
-    // Among many people jobs take seconds, so that nothing is handed over ahead of time and every start is a decision.
+    // Among many people jobs take seconds, so that nothing is handed over ahead of time and every start is a
+    // decision.
     let is_slow = people > 1;
     let mut begun = 0;
     if is_slow {
@@ -144,7 +145,8 @@ fn core(clusters: u64, nodes: u64, queued: u64, people: u64) {
     let start = Instant::now();
     while start.elapsed().as_secs_f64() < seconds {
         batch.clear();
-        // Four inputs for each job that goes through: it runs, it ends, nothing is left of it, another one comes.
+        // Four inputs for each job that goes through: it runs, it ends, nothing is left of it, another one
+        // comes.
         for _ in 0..BATCH / 4 {
             let part = running[next];
             next += 1;
@@ -207,7 +209,8 @@ fn schedules() {
             batch.clear();
         }
     }
-    // The clock shows 09:00 in Berlin. Ten thousand are due at 09:01, the others in the rest of the day's minutes.
+    // The clock shows 09:00 in Berlin. Ten thousand are due at 09:01, the others in the rest of the day's
+    // minutes.
     for number in 0..count {
         let minute = if number < 10_000 { 541 } else { 542 + number % 800 };
         let cron = Cron::parse(&format!("{} {} * * *", minute % 60, minute / 60)).expect("a cron expression");

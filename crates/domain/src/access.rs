@@ -1,12 +1,12 @@
 //! Who may do what: actions, roles and the one table that joins them.
 //!
-//! Every server function, page and command asks [`Rights::check`], and the page Admin → Roles prints the same table,
-//! so that what is shown and what is enforced cannot differ. `tests/golden/access.txt` holds the whole matrix for
-//! people to review; a change of rights is a change of that file.
+//! Every server function, page and command asks [`Rights::check`], and the page Admin → Roles prints the same
+//! table, so that what is shown and what is enforced cannot differ. `tests/golden/access.txt` holds the whole
+//! matrix for people to review; a change of rights is a change of that file.
 //!
-//! A right has a scope: **own** things (what one owns or is assigned to) or **any**. People may hold several roles and
-//! have the sum of their rights. Nobody, not even an Owner, may open the applications of another's instance, unless its
-//! owner shares them ([`crate::app_sharing`]).
+//! A right has a scope: **own** things (what one owns or is assigned to) or **any**. People may hold several
+//! roles and have the sum of their rights. Nobody, not even an Owner, may open the applications of another's
+//! instance, unless its owner shares them ([`crate::app_sharing`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,6 @@ pub enum Grant {
 /// Whose thing an action touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The actor's own.
     Own,
     /// Somebody else's, or nobody's in particular.
     Others,
@@ -72,7 +71,6 @@ impl Role {
 /// What the rights of a workspace are about, as headings of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Area {
-    /// Workstations.
     Instances,
     /// Clusters, sizes, attached machines and engines.
     Clusters,
@@ -80,7 +78,6 @@ pub enum Area {
     Jobs,
     /// The files of the workspace.
     Files,
-    /// Limits and money.
     Money,
     /// The workspace itself, its people and its history.
     Workspace,
@@ -150,19 +147,17 @@ actions! {
     InstanceConnect = Instances, "instance.connect", "open applications of instances", "computes/applicationaccess/action", [No Own Own Own Own];
     /// Let colleagues open applications: for the owner alone, since what they do there they do as the owner.
     InstanceShare = Instances, "instance.share", "share applications of instances with colleagues", "",                [No Own Own Own Own];
-    /// Give an instance to somebody else, without the secrets in its home. Whoever gets it reads all of that home: another's is given
-    /// away by Owners of the workspace alone.
+    /// Give an instance to somebody else, without the secrets in its home. Whoever gets it reads all of that
+    /// home: another's is given away by Owners of the workspace alone.
     InstanceTransfer = Instances, "instance.transfer", "give instances to somebody else", "",                          [No Own Own Own Any];
     /// Delete, home directory included.
     InstanceDelete = Instances, "instance.delete", "delete instances", "computes/delete",                              [No Own Any Any Any];
 
     /// List clusters, nodes and queues.
     ClusterRead = Clusters, "cluster.read", "see clusters, nodes and queues", "computes/read|listNodes/action",        [Any Any Any Any Any];
-    /// Create a cluster.
     ClusterCreate = Clusters, "cluster.create", "create clusters", "computes/write",                                   [No No Any Any Any];
     /// Minimum, maximum, idle seconds, pause.
     ClusterScale = Clusters, "cluster.scale", "change the minimum, maximum and idle time of clusters", "computes/write", [No No Any Any Any];
-    /// Delete a cluster.
     ClusterDelete = Clusters, "cluster.delete", "delete clusters", "computes/delete",                                  [No No Any Any Any];
     /// The catalogue of sizes and prices.
     SizeWrite = Clusters, "size.write", "change sizes and prices", "",                                                 [No No Any Any Any];
@@ -170,14 +165,11 @@ actions! {
     AttachedWrite = Clusters, "attached.write", "attach and detach computes", "computes/write|delete",                 [No No Any Any Any];
     /// Drivers, agents, the loop.
     EngineRead = Clusters, "engine.read", "see engines and agents", "",                                                [No No Any Any Any];
-    /// Pause switch, quarantine.
     EngineWrite = Clusters, "engine.write", "pause engines and clear their quarantine", "",                            [No No Any Any Any];
 
     /// List jobs, read their logs and outputs.
     JobRead = Jobs, "job.read", "see jobs and their logs", "jobs/read",                                                [Any Any Any Any Any];
-    /// Submit jobs.
     JobSubmit = Jobs, "job.submit", "submit jobs", "jobs/write",                                                       [No Own No Any Any];
-    /// Cancel and retry.
     JobCancel = Jobs, "job.cancel", "cancel jobs", "jobs/cancel/action",                                               [No Own No Any Any];
     /// Hold, release and move waiting jobs: one's own among one's own, or anybody's over all others.
     JobQueue = Jobs, "job.queue", "hold, release and move waiting jobs", "",                                           [No Own Any Any Any];
@@ -186,12 +178,12 @@ actions! {
     EnvironmentRead = Jobs, "environment.read", "see environments", "environments/read",                               [Any Any Any Any Any];
     /// Make environments and their versions, have them built, delete them.
     EnvironmentWrite = Jobs, "environment.write", "make, build and delete environments", "environments/write|versions/write|delete", [No Own Any Any Any];
-    /// Look at shared folders and at what others have opened. What somebody has closed stays closed to everybody.
+    /// Look at shared folders and at what others have opened. What somebody has closed stays closed to
+    /// everybody.
     FileRead = Files, "file.read", "see files in shared and opened folders", "",                                        [Any Any Any Any Any];
     /// The own folder and shared folders; never another's own folder.
     FileWrite = Files, "file.write", "change files in the own folder and in shared folders", "",                        [No Own Own Own Own];
 
-    /// The ledger.
     CostRead = Money, "cost.read", "see cost", "",                                                                     [Own Own Any Any Any];
     /// Budgets of the workspace and of people.
     BudgetWrite = Money, "budget.write", "set budgets", "",                                                            [No No No No Any];
@@ -200,13 +192,11 @@ actions! {
 
     /// The workspace exists and has a name.
     WorkspaceRead = Workspace, "workspace.read", "see the workspace", "read",                                          [Any Any Any Any Any];
-    /// Rename and settings.
     WorkspaceWrite = Workspace, "workspace.write", "change the workspace’s settings", "write",                         [No No No Any Any];
     /// One's own name, time zone, theme, password and sessions; nobody's else.
     ProfileWrite = Workspace, "profile.write", "change the own profile, password and sessions", "",                    [Own Own Own Own Own];
     /// Who is here and with which roles.
     MemberRead = Workspace, "member.read", "see people and their roles", "",                                           [Any Any Any Any Any];
-    /// Accounts, roles, passwords.
     MemberWrite = Workspace, "member.write", "manage people and their roles", "roleAssignments/write",                 [No No No No Any];
     /// The append-only history; own means what one did or what was done to one.
     HistoryRead = Workspace, "history.read", "see the history", "",                                                    [Own Own Any Any Any];
@@ -287,7 +277,6 @@ impl Rights {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{}", self.sentence())]
 pub struct Denied {
-    /// The missing right.
     pub action: Action,
     /// The roles of who was refused.
     pub held: Vec<Role>,
@@ -296,8 +285,8 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// The whole reason: what is missing and which roles have it. Who can grant it is for the caller to add, since
-    /// people live in the store.
+    /// The whole reason: what is missing and which roles have it. Who can grant it is for the caller to add,
+    /// since people live in the store.
     pub fn sentence(&self) -> String {
         let held = match self.held.as_slice() {
             [] => "You hold no role here".to_owned(),
@@ -340,8 +329,9 @@ pub fn parse_roles(keys: &[String]) -> Result<Vec<Role>, crate::text::Problem> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn a_refusal_names_the_right_and_the_roles() {

@@ -11,14 +11,11 @@ pub enum Theme {
     /// As the system says.
     #[default]
     System,
-    /// Paper.
     Light,
-    /// Ink.
     Dark,
 }
 
 impl Theme {
-    /// Every choice.
     pub const ALL: [Self; 3] = [Self::System, Self::Light, Self::Dark];
 
     /// The name in the store, in forms and in cookies.
@@ -51,7 +48,6 @@ crate::keyed_enum! {
     pub enum AccountState {
         /// Has a temporary password and must choose an own one at the next sign-in.
         Waiting = "waiting";
-        /// May sign in.
         Active = "active";
         /// May not sign in; everything the person owns is kept.
         Disabled = "disabled";
@@ -84,7 +80,6 @@ impl AccountVerb {
 /// What the rules need to know of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Where it stands.
     pub state: AccountState,
     /// Whether it holds the role Owner.
     pub is_owner: bool,
@@ -125,7 +120,8 @@ impl Refusal {
     }
 }
 
-/// Judges a verb on one account. `owners_who_can_sign_in` counts the Owners that are not disabled, this one included.
+/// Judges a verb on one account. `owners_who_can_sign_in` counts the Owners that are not disabled, this one
+/// included.
 pub fn judge(verb: AccountVerb, standing: Standing, owners_who_can_sign_in: u64) -> Result<(), Refusal> {
     if !verb.legal_in().contains(&standing.state) {
         return Err(match verb {
@@ -157,8 +153,9 @@ pub fn is_online(seen_at: Option<Timestamp>, now: Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn standing(state: AccountState, is_owner: bool, is_self: bool) -> Standing {
         Standing { state, is_owner, is_self }

@@ -1,15 +1,16 @@
-//! Colours of terminals: one line of output becomes pieces of text with classes. Used by the server and by the browser's half,
-//! so there is nothing in here but text; whoever shows the pieces escapes them or puts them into text nodes.
+//! Colours of terminals: one line of output becomes pieces of text with classes. Used by the server and by
+//! the browser's half, so there is nothing in here but text; whoever shows the pieces escapes them or puts
+//! them into text nodes.
 //!
-//! Colours and weights are kept (SGR); every other escape sequence is dropped, and what cannot be shown becomes `�`. A line that
-//! was written over with carriage returns, as progress bars do, shows what stood there last.
+//! Colours and weights are kept (SGR); every other escape sequence is dropped, and what cannot be shown
+//! becomes `�`. A line that was written over with carriage returns, as progress bars do, shows what stood
+//! there last.
 
 /// A piece of a line in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The classes; empty for plain text.
     pub class: String,
-    /// The text.
     pub text: String,
 }
 
@@ -55,7 +56,6 @@ impl Hue {
         }
     }
 
-    /// The nearest hue.
     fn of(red: u32, green: u32, blue: u32) -> Self {
         let (most, least) = (red.max(green).max(blue), red.min(green).min(blue));
         if most - least < 40 {

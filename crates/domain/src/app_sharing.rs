@@ -1,7 +1,8 @@
 //! Sharing: who besides its owner opens which application of an instance, how, and until when.
 //!
-//! A share is the owner's word for one person and one application. It gives no other right: nothing is started, stopped or
-//! read through it but that application. It counts only as long as the one who gave it owns the instance.
+//! A share is the owner's word for one person and one application. It gives no other right: nothing is
+//! started, stopped or read through it but that application. It counts only as long as the one who gave it
+//! owns the instance.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,6 @@ crate::keyed_enum! {
     /// What somebody may do in a shared application.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Level {
-        /// Look.
         Read = "read", "Read";
         /// Whatever its owner may do there, as its owner.
         Use = "use", "Use";
@@ -68,8 +68,8 @@ impl Level {
 
 /// Whether an application can be opened by somebody who may only look.
 ///
-/// VS Code answers a plain GET with any file that its owner can read, whatever page asked for it, so that there is no looking without
-/// reading everything.
+/// VS Code answers a plain GET with any file that its owner can read, whatever page asked for it, so that
+/// there is no looking without reading everything.
 pub fn can_be_looked_at(app: &str) -> bool {
     app != "vscode"
 }
@@ -86,13 +86,10 @@ pub fn is_app(text: &str) -> bool {
 /// A share as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppShare {
-    /// Of which instance.
     pub instance: InstanceId,
-    /// Which application.
     pub app: String,
     /// Who gave it: the owner of the instance at that time.
     pub owner: UserId,
-    /// To whom.
     pub user: UserId,
     /// What they may do there.
     pub level: Level,
@@ -120,14 +117,14 @@ pub struct Standing<'a> {
     pub visitor_state: AccountState,
     /// What the one who comes may do here.
     pub rights: &'a Rights,
-    /// The time.
     pub now: Timestamp,
 }
 
 /// What a share opens right now; nothing if it opens nothing.
 ///
-/// It is worth nothing once the instance belongs to somebody else, either account is disabled, or its time is over. Who
-/// opens no applications at all by their roles looks at most, and what cannot be looked at only is closed to them.
+/// It is worth nothing once the instance belongs to somebody else, either account is disabled, or its time is
+/// over. Who opens no applications at all by their roles looks at most, and what cannot be looked at only is
+/// closed to them.
 pub fn opens(share: &AppShare, standing: &Standing<'_>) -> Option<Level> {
     let counts = share.owner == *standing.owner
         && share.user != *standing.owner
@@ -148,21 +145,17 @@ pub fn most(rights: &Rights) -> Level {
 pub struct Asked<'a> {
     /// The owner, who asks.
     pub owner: &'a UserId,
-    /// With whom.
     pub user: &'a UserId,
     /// How their account stands.
     pub state: AccountState,
     /// What they may do here.
     pub rights: &'a Rights,
-    /// Which application.
     pub app: &'a str,
     /// What they shall be able to do there.
     pub level: Level,
-    /// Until when.
     pub until: Option<Timestamp>,
     /// How many shares the instance has beside this one.
     pub present: u64,
-    /// The time.
     pub now: Timestamp,
 }
 
@@ -192,7 +185,6 @@ pub fn judge(asked: &Asked<'_>) -> Result<(), Refusal> {
 /// Why something is not shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// With oneself.
     #[error("It is yours already. Choose somebody else.")]
     Oneself,
     /// The account is disabled.
@@ -221,7 +213,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The stable code.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Oneself => "sharing.oneself",

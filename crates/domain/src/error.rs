@@ -1,7 +1,7 @@
 //! The errors that cross the wire: few, stable kinds, each of which a page can explain.
 //!
-//! Nothing in here carries the text of a database or an operating system: that goes to the log under the request's id,
-//! which is what people see.
+//! Nothing in here carries the text of a database or an operating system: that goes to the log under the
+//! request's id, which is what people see.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,6 @@ pub enum AppError {
         /// A whole sentence with the way out.
         message: String,
     },
-    /// Too many tries.
     #[error("{message}")]
     TooMany {
         /// A whole sentence that says how long to wait.
@@ -56,10 +55,7 @@ pub enum AppError {
         "The server could not finish this. Look whether it was done before you try again. If it happens again, tell an \
          administrator the request id {request}."
     )]
-    Internal {
-        /// The request's id.
-        request: String,
-    },
+    Internal { request: String },
     /// The request could not be read, or the answer could not be delivered.
     #[error("The request was not understood: {message}")]
     Transport {
@@ -69,12 +65,10 @@ pub enum AppError {
 }
 
 impl AppError {
-    /// One wrong field.
     pub fn invalid(problem: Problem) -> Self {
         Self::Invalid { problems: vec![problem] }
     }
 
-    /// No such thing.
     pub fn not_found(what: &str) -> Self {
         Self::NotFound { what: what.into() }
     }

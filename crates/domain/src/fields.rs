@@ -38,7 +38,6 @@ impl Fields {
         (self.is_on(day), self.get(&[day, "_start"].concat()), self.get(&[day, "_stop"].concat()))
     }
 
-    /// Changes a day.
     pub fn set_day(&mut self, day: &str, is_on: bool, start: &str, stop: &str) {
         self.set(day, if is_on { "on" } else { "" });
         self.set(&[day, "_start"].concat(), start);

@@ -1,7 +1,7 @@
 //! What happened: a closed list of events, each of which can say itself as a sentence.
 //!
-//! The history is append-only and written in the same transaction as the change. An event keeps the names as they
-//! were, so that a sentence stays true after somebody is renamed.
+//! The history is append-only and written in the same transaction as the change. An event keeps the names as
+//! they were, so that a sentence stays true after somebody is renamed.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,14 +17,12 @@ use crate::time::Span;
 pub enum Actor {
     /// A person, by the name borne then.
     Person {
-        /// The account.
         id: UserId,
         /// The name at that time.
         name: String,
     },
     /// Somebody with a shell on the server, through the command line.
     Console,
-    /// Atelier itself.
     System,
 }
 
@@ -42,7 +40,6 @@ impl Actor {
 /// The person something was done to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// The account.
     pub id: UserId,
     /// The name at that time.
     pub name: String,
@@ -59,14 +56,10 @@ pub enum Event {
     },
     /// An account was made.
     PersonCreated {
-        /// Its roles.
         roles: Vec<Role>,
     },
-    /// Roles were changed.
     RolesChanged {
-        /// Before.
         from: Vec<Role>,
-        /// After.
         to: Vec<Role>,
     },
     /// An account was disabled.
@@ -97,7 +90,6 @@ pub enum Event {
     SignedOut,
     /// The person ended sessions of their own.
     SessionsEnded {
-        /// How many.
         count: u64,
     },
     /// Too many failed sign-ins; the account is paused.
@@ -123,26 +115,21 @@ pub enum Event {
     SshKeyAdded {
         /// What it is called.
         key: String,
-        /// Its fingerprint.
         fingerprint: String,
     },
     /// A key for SSH was removed.
     SshKeyRemoved {
         /// What it was called.
         key: String,
-        /// Its fingerprint.
         fingerprint: String,
     },
     /// SSH was switched on or off for an instance.
     SshSwitched {
-        /// Its name.
         instance: String,
-        /// On or off.
         is_on: bool,
     },
     /// Somebody came in by SSH.
     SshConnected {
-        /// The instance's name.
         instance: String,
         /// What the key is called.
         key: String,
@@ -151,7 +138,6 @@ pub enum Event {
     },
     /// A connection by SSH is over.
     SshEnded {
-        /// The instance's name.
         instance: String,
         /// The network address it came from.
         address: String,
@@ -167,9 +153,7 @@ pub enum Event {
     },
     /// An instance was made.
     InstanceCreated {
-        /// Its name.
         instance: String,
-        /// Its size.
         size: String,
         /// For whom, if for somebody else.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,94 +161,74 @@ pub enum Event {
     },
     /// An instance was started.
     InstanceStarted {
-        /// Its name.
         instance: String,
     },
     /// An instance was stopped.
     InstanceStopped {
-        /// Its name.
         instance: String,
     },
     /// An instance's applications were started again.
     InstanceRestarted {
-        /// Its name.
         instance: String,
     },
     /// An instance gets a fresh environment.
     InstanceRebuilt {
-        /// Its name.
         instance: String,
     },
     /// The tags of an instance were changed.
     InstanceTagged {
-        /// Its name.
         instance: String,
     },
     /// What runs when an instance starts was changed.
     InstanceScriptsSet {
-        /// Its name.
         instance: String,
     },
     /// The owner accepted scripts that somebody else had made.
     InstanceScriptsAccepted {
-        /// Its name.
         instance: String,
     },
     /// An instance's scheduled stop was put off.
     InstanceStopPostponed {
-        /// Its name.
         instance: String,
     },
     /// An instance's next scheduled stop is left out.
     InstanceStopSkipped {
-        /// Its name.
         instance: String,
     },
     /// What a workspace demands of idle shutdown was changed.
     IdleRulesSet {
         /// The shortest idle time.
         min: Span,
-        /// The longest.
         max: Span,
         /// Whether every instance must have one.
         is_required: bool,
     },
     /// An instance gets another size.
     InstanceResized {
-        /// Its name.
         instance: String,
-        /// The new size.
         size: String,
     },
     /// It was changed how an instance stops and what it keeps.
     InstanceConfigured {
-        /// Its name.
         instance: String,
     },
     /// An instance is kept running.
     InstanceExtended {
-        /// Its name.
         instance: String,
-        /// For how long.
         by: Span,
     },
     /// An instance was deleted.
     InstanceDeleted {
-        /// Its name.
         instance: String,
     },
     /// An instance was given to somebody else.
     InstanceTransferred {
-        /// Its name.
         instance: String,
-        /// Whose it was.
         from: String,
-        /// Whose it is.
         to: String,
     },
     /// An application of an instance was shared with somebody, or the share was changed.
     InstanceShared {
-        /// Its name.
         instance: String,
         /// The application, for people.
         app: String,
@@ -276,39 +240,32 @@ pub enum Event {
     },
     /// A share was taken back.
     InstanceUnshared {
-        /// Its name.
         instance: String,
         /// The application, for people.
         app: String,
     },
     /// A share has come to its end.
     InstanceShareEnded {
-        /// Its name.
         instance: String,
         /// The application, for people.
         app: String,
     },
     /// A cluster was made.
     ClusterCreated {
-        /// Its name.
         cluster: String,
         /// The size of its nodes.
         size: String,
-        /// The fewest nodes.
         min: u32,
         /// The most nodes.
         max: u32,
     },
     /// The tags of a cluster were changed.
     ClusterTagged {
-        /// Its name.
         cluster: String,
     },
     /// It was changed how a cluster scales.
     ClusterScaled {
-        /// Its name.
         cluster: String,
-        /// The fewest nodes.
         min: u32,
         /// The most nodes.
         max: u32,
@@ -317,36 +274,29 @@ pub enum Event {
     },
     /// A cluster was paused.
     ClusterPaused {
-        /// Its name.
         cluster: String,
     },
     /// A cluster goes on.
     ClusterResumed {
-        /// Its name.
         cluster: String,
     },
     /// A cluster was deleted.
     ClusterDeleted {
-        /// Its name.
         cluster: String,
         /// Whether running jobs were ended.
         ends_jobs: bool,
     },
     /// A job was cancelled.
     JobCancelled {
-        /// Which.
         job: JobId,
     },
     /// A job's place in the queue was changed.
     JobPrioritised {
-        /// Which.
         job: JobId,
-        /// The new priority.
         priority: Priority,
     },
     /// A budget was set, or taken away.
     BudgetSet {
-        /// Whose.
         whose: String,
         /// How much a month, for people; empty if it was taken away.
         amount: String,
@@ -355,86 +305,71 @@ pub enum Event {
     },
     /// Something was done to all jobs of an array.
     ArrayChanged {
-        /// Its first job.
         array: JobId,
         /// What was done: the beginning of a sentence that goes on with the array.
         change: String,
     },
     /// A job was held back.
     JobHeld {
-        /// Which.
         job: JobId,
     },
     /// A job was let go again.
     JobReleased {
-        /// Which.
         job: JobId,
     },
     /// A job's place in its queue was changed.
     JobMoved {
-        /// Which.
         job: JobId,
         /// Whether over the jobs of others.
         over_all: bool,
     },
     /// A job was ended as if its node were taken back.
     JobEvicted {
-        /// Which.
         job: JobId,
     },
     /// A node was taken back by hand.
     NodeEvicted {
-        /// Which.
         node: NodeId,
     },
     /// Somebody's fair share was set.
     #[serde(rename = "share-set")]
     FairShareSet {
-        /// Whose, by id.
         person: String,
-        /// Their weight.
         weight: u32,
     },
     /// It was set after how long use counts half.
     HalfLifeSet {
-        /// After how long.
         half_life: Span,
     },
     /// It was set how a queue is served.
     QueuePolicySet {
         /// Which queue, for people.
         queue: String,
-        /// In what order.
         order: String,
         /// Whether jobs may start before others that they do not delay.
         backfill: bool,
     },
     /// A schedule was added.
     ScheduleAdded {
-        /// Which.
         schedule: ScheduleId,
         /// The instance or cluster it acts on.
         target: String,
     },
     /// A schedule was changed.
     ScheduleChanged {
-        /// Which.
         schedule: ScheduleId,
         /// The instance or cluster it acts on.
         target: String,
     },
     /// A schedule was switched on or off.
     ScheduleSwitched {
-        /// Which.
         schedule: ScheduleId,
         /// The instance or cluster it acts on.
         target: String,
-        /// On or off.
         is_enabled: bool,
     },
     /// A schedule's next time is left out, or is not any more.
     ScheduleSkipped {
-        /// Which.
         schedule: ScheduleId,
         /// The instance or cluster it acts on.
         target: String,
@@ -443,14 +378,12 @@ pub enum Event {
     },
     /// A schedule was removed.
     ScheduleRemoved {
-        /// Which.
         schedule: ScheduleId,
         /// The instance or cluster it acted on.
         target: String,
     },
     /// A limit was set or lifted.
     LimitSet {
-        /// Whose, for people.
         whose: String,
         /// The limit, for people; empty if there is none any more.
         limit: String,
@@ -459,12 +392,10 @@ pub enum Event {
     },
     /// A size was added or changed.
     SizePut {
-        /// Its name.
         size: String,
     },
     /// A size was removed.
     SizeRemoved {
-        /// Its name.
         size: String,
     },
     /// All acting was paused.
@@ -473,7 +404,6 @@ pub enum Event {
     EngineResumed,
     /// Something that was found and is not known is removed.
     UnknownRemoved {
-        /// Where.
         site: String,
         /// What the driver calls it.
         name: String,
@@ -489,33 +419,28 @@ pub enum Event {
     EnvironmentRebuilt,
     /// An application was added to an instance.
     AppAdded {
-        /// To which.
         instance: String,
         /// Its name in addresses.
         app: String,
     },
     /// An application of an instance was changed.
     AppChanged {
-        /// Of which.
         instance: String,
         /// Its name in addresses.
         app: String,
     },
     /// An application was taken from an instance.
     AppRemoved {
-        /// From which.
         instance: String,
         /// Its name in addresses.
         app: String,
     },
     /// An editor is being installed for instances.
     EditorInstalled {
-        /// Which version.
         version: String,
     },
     /// A named environment was made, or got another version.
     EnvironmentVersionMade {
-        /// Its name.
         name: String,
         /// Which version; 1 for a new one.
         version: u32,
@@ -524,28 +449,22 @@ pub enum Event {
     },
     /// Somebody had a version of a named environment built.
     EnvironmentBuildAsked {
-        /// Its name.
         name: String,
-        /// Which version.
         version: u32,
     },
     /// A named environment was deleted with all its versions.
     EnvironmentDeleted {
-        /// Its name.
         name: String,
         /// How many versions it had.
         versions: u32,
     },
     /// Something shared was moved to the trash.
     FilesDeleted {
-        /// Where it was.
         paths: Vec<String>,
     },
     /// Something shared has another name or place.
     FileMoved {
-        /// Where it was.
         from: String,
-        /// Where it is.
         to: String,
     },
     /// It was set how much each person may keep in Files.
@@ -559,21 +478,18 @@ crate::keyed_enum! {
     /// What a live page watches. An event belongs to one topic or more.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Topic {
-        /// Accounts and roles.
         People = "people";
-        /// The history.
         History = "history";
         /// Instances and their nodes.
         Instances = "instances";
         /// Clusters and their nodes.
         Clusters = "clusters";
-        /// Jobs and queues.
         Jobs = "jobs";
-        /// Schedules.
         Schedules = "schedules";
         /// The engine as a whole: sizes, limits, sites, the pause, what is unknown.
         Engine = "engine";
-        /// What was decided about instances, above all that one is going to stop: every page shows its viewer's own.
+        /// What was decided about instances, above all that one is going to stop: every page shows its
+        /// viewer's own.
         Warnings = "warnings";
         /// Named environments and how they are built.
         Environments = "environments";

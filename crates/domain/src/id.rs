@@ -1,5 +1,5 @@
-//! Typed ids. An id is opaque text made by the shell; a type of its own keeps a user's id from being passed where a
-//! workspace's is wanted.
+//! Typed ids. An id is opaque text made by the shell; a type of its own keeps a user's id from being passed
+//! where a workspace's is wanted.
 
 macro_rules! typed_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -40,10 +40,7 @@ macro_rules! typed_id {
     };
 }
 
-typed_id!(
-    /// A person's account.
-    UserId
-);
+typed_id!(UserId);
 typed_id!(
     /// A workspace: the unit that rights, quotas and bills belong to.
     WorkspaceId

@@ -2,8 +2,8 @@
 
 /// Defines an enum from one list: `Variant = "key";`, or `Variant = "key", "Label";`.
 ///
-/// It has `ALL` in the order of the list, `key()`, `from_key()` and, with labels, `label()`. Its name for serde is the key, so the
-/// enum must derive `Serialize` or `Deserialize`.
+/// It has `ALL` in the order of the list, `key()`, `from_key()` and, with labels, `label()`. Its name for
+/// serde is the key, so the enum must derive `Serialize` or `Deserialize`.
 ///
 /// ```
 /// atelier_domain::keyed_enum! {

@@ -1,6 +1,7 @@
 //! Amounts of money: one unit, one rounding, one month, one way to write them.
 //!
-//! An amount is a whole number of billionths of the installation's currency. What is shown is rounded half up, once, at the end.
+//! An amount is a whole number of billionths of the installation's currency. What is shown is rounded half
+//! up, once, at the end.
 
 use std::fmt;
 
@@ -19,7 +20,6 @@ pub const MONTH: Span = Span::hours(730);
 pub struct Money(pub u64);
 
 impl Money {
-    /// Nothing.
     pub const ZERO: Self = Self(0);
     /// One of the currency.
     pub const ONE: Self = Self(1_000_000_000);
@@ -82,7 +82,8 @@ impl Money {
         }
     }
 
-    /// For people, rounded to what matters: `€212.40`, `€0.0034`; what is less than the last digit is said so.
+    /// For people, rounded to what matters: `€212.40`, `€0.0034`; what is less than the last digit is said
+    /// so.
     pub fn said(self, currency: &str) -> String {
         if self.0 >= Self::ONE.0 / 10 || self.0 == 0 {
             return with_sign(&self.fixed(2), currency);
@@ -100,7 +101,8 @@ impl Money {
         Said { amount: self, currency }
     }
 
-    /// On the scale of a chart whose lines are so far apart, with as many decimals as that needs: `€600`, `€0.25`.
+    /// On the scale of a chart whose lines are so far apart, with as many decimals as that needs: `€600`,
+    /// `€0.25`.
     pub fn on_scale(self, step: Self, currency: &str) -> String {
         let decimals = (0..=9).find(|decimals| step.0.is_multiple_of(10_u64.pow(9 - decimals))).unwrap_or(9);
         with_sign(&self.fixed(decimals), currency)
@@ -131,13 +133,12 @@ impl fmt::Display for Said<'_> {
     }
 }
 
-/// An amount as a number of the API. As text it has exactly its digits; serialised it is the double nearest to them, which prints
-/// the same digits for every amount below nine million.
+/// An amount as a number of the API. As text it has exactly its digits; serialised it is the double nearest
+/// to them, which prints the same digits for every amount below nine million.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Decimal(pub Money);
 
 impl Decimal {
-    /// The nearest double.
     pub fn number(self) -> f64 {
         self.to_string().parse().unwrap_or(f64::MAX)
     }
@@ -193,8 +194,9 @@ fn with_sign(number: &str, currency: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     const BILLION: u64 = Money::ONE.0;
 

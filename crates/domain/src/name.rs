@@ -1,7 +1,7 @@
 //! Names that people type: e-mail addresses, their own names, and the short names of workspaces.
 //!
-//! Each parser takes the text of one field and either gives a value that cannot be wrong any more or the exact
-//! complaint, ready to be shown beside the field.
+//! Each parser takes the text of one field and either gives a value that cannot be wrong any more or the
+//! exact complaint, ready to be shown beside the field.
 
 use crate::text::{Problem, shortened};
 
@@ -87,8 +87,8 @@ pub fn initials(name: &str) -> String {
     first.into_iter().chain(last).flat_map(char::to_uppercase).collect()
 }
 
-/// The short name of a workspace, as it stands in paths and host names: 3–16 of a–z, 0–9 and `-`, a letter first,
-/// no `-` last, no `--`.
+/// The short name of a workspace, as it stands in paths and host names: 3–16 of a–z, 0–9 and `-`, a letter
+/// first, no `-` last, no `--`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkspaceSlug(String);
 
@@ -112,7 +112,6 @@ impl WorkspaceSlug {
         Self::parse(slug.trim_end_matches('-')).unwrap_or_else(|_| Self("studio".into()))
     }
 
-    /// The short name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -151,8 +150,9 @@ pub(crate) fn dns_label(text: &str, min: usize, max: usize) -> Result<String, St
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn addresses_are_taken_or_refused_with_the_exact_complaint() {

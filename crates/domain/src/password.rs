@@ -1,8 +1,8 @@
 //! Which passwords are taken. One rule for the server and for the hint beside the field.
 //!
-//! Length does the work; the rest catches what everybody tries first. A list of common passwords alone is easy to
-//! dodge (`Password2024!!`), so decoration is taken off first: case, look-alike digits, trailing digits and signs,
-//! repetition. What is left is compared with the words in `common_words.txt`.
+//! Length does the work; the rest catches what everybody tries first. A list of common passwords alone is
+//! easy to dodge (`Password2024!!`), so decoration is taken off first: case, look-alike digits, trailing
+//! digits and signs, repetition. What is left is compared with the words in `common_words.txt`.
 
 use crate::text::Problem;
 
@@ -84,7 +84,8 @@ fn letters(text: &str) -> String {
 /// Whether the text is one or more common words in a row, with at most three letters beside them.
 fn made_of_common_words(core: &str) -> bool {
     if core.is_empty() {
-        // Digits and signs only, of more than four kinds: a number, which the run rule did not catch. Not common.
+        // Digits and signs only, of more than four kinds: a number, which the run rule did not catch. Not
+        // common.
         return false;
     }
     let mut rest = core.to_owned();

@@ -4,7 +4,6 @@
 pub const SET_UP: &str = "/set-up";
 /// The sign-in page.
 pub const SIGN_IN: &str = "/sign-in";
-/// One's own profile.
 pub const PROFILE: &str = "/profile";
 /// Where a temporary password is replaced.
 pub const NEW_PASSWORD: &str = "/new-password";
@@ -146,7 +145,8 @@ pub fn environments(workspace: &str) -> String {
     format!("/w/{workspace}/environments")
 }
 
-/// The form that makes one; `?of=name` for another version of one, `?from=instance` with what an instance holds.
+/// The form that makes one; `?of=name` for another version of one, `?from=instance` with what an instance
+/// holds.
 pub fn new_environment(workspace: &str) -> String {
     format!("/w/{workspace}/environments/new")
 }
@@ -268,8 +268,8 @@ pub fn settings(workspace: &str) -> String {
     format!("/w/{workspace}/admin/settings")
 }
 
-/// A tab of the page of an instance: `apps`, `jobs`, `logs`, `monitoring`, `history`, `sharing` or `settings`; empty for
-/// the first.
+/// A tab of the page of an instance: `apps`, `jobs`, `logs`, `monitoring`, `history`, `sharing` or
+/// `settings`; empty for the first.
 pub fn instance_tab(workspace: &str, name: &str, tab: &str) -> String {
     match tab {
         "" => instance(workspace, name),

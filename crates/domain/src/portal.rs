@@ -6,11 +6,9 @@ use crate::paths;
 /// The part of the portal that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NavItem {
-    /// Home.
     Home,
     /// Instances, clusters, attached and serverless computes.
     Compute,
-    /// Jobs.
     Jobs,
     /// Named environments of jobs and notebooks.
     Environments,
@@ -20,7 +18,6 @@ pub enum NavItem {
     Schedules,
     /// What computes, people and jobs cost.
     Cost,
-    /// The history.
     Activity,
     /// People and their accounts.
     People,
@@ -57,7 +54,6 @@ impl NavGroup {
     /// All of them, in order.
     pub const ALL: [Self; 3] = [Self::Main, Self::Insight, Self::Administration];
 
-    /// The heading.
     pub const fn heading(self) -> Option<&'static str> {
         match self {
             Self::Main => None,
@@ -72,7 +68,6 @@ impl NavGroup {
 pub struct PortalPage {
     /// What it is called, in the navigation and in what was found.
     pub name: &'static str,
-    /// The sprite's icon.
     pub icon: &'static str,
     /// The right to read what is on it. Who lacks it altogether does not see the page.
     pub needs: Action,
@@ -119,7 +114,6 @@ fn instances(workspace: &str) -> String {
     paths::compute(workspace, "instances")
 }
 
-/// All of them.
 pub static PAGES: [PortalPage; 26] = [
     page("Home", "home", Action::WorkspaceRead, paths::home, "What runs and what happened")
         .at(NavGroup::Main, NavItem::Home),

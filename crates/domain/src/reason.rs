@@ -1,7 +1,7 @@
 //! Reasons: why something waits, is refused, stops, or changes in number. A closed list; there is no "other".
 //!
-//! Each has a code for machines, its numbers, a sentence for people and, where somebody can do something about it, the
-//! next step. Pages, the API and the command line print the same ones.
+//! Each has a code for machines, its numbers, a sentence for people and, where somebody can do something
+//! about it, the next step. Pages, the API and the command line print the same ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,6 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Others come first.
     InQueue {
         /// Its place, from 1.
         position: u64,
@@ -77,7 +76,6 @@ reasons! {
         used: u64,
         /// What everybody in the workspace has.
         used_by_all: u64,
-        /// Its owner's weight.
         weight: u64,
         /// The weights of all who wait there.
         weights: u64,
@@ -88,12 +86,10 @@ reasons! {
         ready: u64,
         /// Nodes on their way.
         starting: u64,
-        /// Nodes it needs.
         needed: u64,
     } = Wait, "nodes-starting";
     /// It is first, and all nodes are taken.
     NodesBusy {
-        /// Nodes with jobs.
         busy: u64,
         /// Nodes that the cluster may have.
         max: u64,
@@ -102,60 +98,47 @@ reasons! {
     } = Wait, "nodes-busy";
     /// It is first, all nodes are taken, and what takes them has time limits.
     Reserved {
-        /// Nodes it needs.
         needed: u64,
-        /// It starts within.
         left: Span,
     } = Wait, "reserved";
     /// It is first, some of its nodes are ready and wait for the rest.
     Gathering {
-        /// Ready ones.
         ready: u64,
-        /// All it needs.
         needed: u64,
         /// When it lets others pass.
         left: Span,
     } = Wait, "gathering";
     /// Its nodes did not come together; others may pass for a while.
     SteppedAside {
-        /// All it needs.
         needed: u64,
         /// How often so far.
         times: u32,
-        /// How long still.
         left: Span,
     } = Wait, "stepped-aside";
     /// The cluster kept nodes waiting in vain and leaves them to others for a while.
     Yielding {
-        /// How long still.
         left: Span,
     } = Wait, "yielding";
     /// A retry waits its pause.
     RetryPause {
-        /// The next attempt.
         attempt: u32,
         /// How the one before ended.
         after: String,
-        /// How long still.
         left: Span,
     } = Wait, "retry-pause";
     /// A quota is used up.
     QuotaInUse {
-        /// The numbers.
         shortage: Shortage,
     } = Wait, "quota-in-use";
     /// The machines are full.
     CapacityInUse {
-        /// Where.
         site: String,
         /// What one node needs.
         needed: Resources,
-        /// What is free.
         free: Resources,
     } = Wait, "capacity-in-use";
     /// Room is kept for dedicated work that waits for it.
     RoomForDedicated {
-        /// Where.
         site: String,
         /// How many computes wait.
         waiting: u64,
@@ -166,31 +149,25 @@ reasons! {
         failures: u32,
         /// What the driver said last.
         last: Text,
-        /// How long still.
         left: Span,
     } = Wait, "launch-pause";
     /// Old nodes must be gone before new ones are made.
     NodesLeaving {
-        /// How many leave.
         leaving: u64,
         /// The most there may be.
         max: u64,
     } = Wait, "nodes-leaving";
     /// Its owner has as much running as they may; others pass.
     OwnLimit {
-        /// The numbers.
         shortage: Shortage,
     } = Wait, "own-limit";
     /// Somebody holds it back.
     OnHold {
-        /// Who.
         by: Text,
-        /// Why.
         why: String,
     } = Wait, "on-hold";
     /// Its Python environment is being built.
     EnvironmentComing {
-        /// Which.
         environment: String,
     } = Wait, "environment-coming";
     /// Other jobs must have ended before.
@@ -204,28 +181,21 @@ reasons! {
     } = Wait, "waits-for-jobs";
     /// The cluster was paused.
     ClusterPaused {
-        /// Its name.
         cluster: String,
-        /// By whom.
         by: Text,
     } = Wait, "cluster-paused";
     /// All acting was paused.
     EnginePaused {
-        /// By whom.
         by: Text,
-        /// Why.
         why: String,
     } = Wait, "engine-paused";
     /// The instance does not run yet.
     InstanceNotReady {
-        /// Its name.
         instance: String,
-        /// Where it stands.
         state: InstanceState,
     } = Wait, "instance-not-ready";
     /// An instance runs one job for each of its cores.
     SlotsBusy {
-        /// Running jobs.
         running: u64,
         /// The most at once.
         slots: u64,
@@ -234,12 +204,10 @@ reasons! {
     InstanceFull {
         /// What the job needs.
         needed: Resources,
-        /// What is free.
         free: Resources,
     } = Wait, "instance-full";
     /// An instance is about to stop and waits for what runs there.
     InstanceDraining {
-        /// Its name.
         instance: String,
         /// How long it waits at most.
         left: Span,
@@ -260,11 +228,9 @@ reasons! {
     } = Wait, "ending";
     /// The driver was told to remove a node and has not confirmed.
     ReleaseUnconfirmed {
-        /// Which.
         node: NodeId,
         /// How often it was told.
         tries: u32,
-        /// For how long.
         waiting: Span,
     } = Wait, "release-unconfirmed";
     /// Outputs are being collected.
@@ -274,7 +240,6 @@ reasons! {
     } = Wait, "collecting";
     /// Atelier sets an instance up, or its script runs.
     SettingUp {
-        /// What goes on.
         state: InstanceState,
         /// When that counts as failed.
         left: Span,
@@ -297,30 +262,23 @@ reasons! {
     } = Refusal, "not-found";
     /// The job is not alive.
     IsOver {
-        /// Which.
         job: JobId,
     } = Refusal, "is-over";
     /// Something of that name exists.
     NameTaken {
-        /// The name.
         name: String,
     } = Refusal, "name-taken";
     /// The verb is not legal in this state.
     NotNow {
-        /// The verb.
         verb: String,
         /// The name of the thing.
         name: String,
-        /// Its state.
         state: String,
-        /// What would help.
         help: String,
     } = Refusal, "not-now";
     /// There is no such size.
     UnknownSize {
-        /// The name.
         size: String,
-        /// Those there are.
         known: Vec<String>,
     } = Refusal, "unknown-size";
     /// The job would never fit on a node of that size.
@@ -329,56 +287,46 @@ reasons! {
         needed: Resources,
         /// What a node has.
         node: Resources,
-        /// The size.
         size: String,
         /// Sizes on which it would fit.
         fitting: Vec<String>,
     } = Refusal, "too-large";
     /// More nodes than the cluster may ever have.
     TooManyNodes {
-        /// Asked for.
         needed: u64,
         /// The most.
         max: u64,
-        /// The cluster.
         cluster: String,
     } = Refusal, "too-many-nodes";
     /// An instance is one node.
     OneNodeOnly {
-        /// Asked for.
         needed: u64,
     } = Refusal, "one-node-only";
     /// The quota would never suffice for so many, but for fewer.
     QuotaTooSmall {
-        /// The numbers.
         shortage: Shortage,
         /// So many nodes would do.
         valid: u64,
     } = Refusal, "quota-too-small";
     /// The quota does not allow a single one.
     QuotaNone {
-        /// The numbers.
         shortage: Shortage,
         /// Sizes that would do.
         instead: Vec<String>,
     } = Refusal, "quota-none";
     /// More than its owner may ever have running.
     AboveOwnLimit {
-        /// The numbers.
         shortage: Shortage,
     } = Refusal, "above-own-limit";
     /// As many instances and clusters as allowed.
     TooManyComputes {
-        /// The numbers.
         shortage: Shortage,
     } = Refusal, "too-many-computes";
     /// The machines are smaller than that.
     CapacityTooSmall {
-        /// Where.
         site: String,
         /// What is asked for.
         needed: Resources,
-        /// All there is.
         total: Resources,
     } = Refusal, "capacity-too-small";
     /// The limit is below what is held.
@@ -388,49 +336,38 @@ reasons! {
     } = Refusal, "limit-below-use";
     /// Something still uses it.
     InUse {
-        /// What.
         what: String,
-        /// What uses it.
         by: Vec<String>,
     } = Refusal, "in-use";
     /// There is no site of that name.
     UnknownSite {
-        /// The name.
         site: String,
-        /// Those there are.
         known: Vec<String>,
     } = Refusal, "unknown-site";
     /// Schedules act on things that exist, by rules of their own.
     CannotSkip {
-        /// Why.
         why: String,
     } = Refusal, "cannot-skip";
     /// There is no stop that could be put off.
     CannotPostpone {
-        /// Why.
         why: String,
     } = Refusal, "cannot-postpone";
     /// Only its owner may do that.
     OwnerOnly {
-        /// The instance.
         instance: String,
         /// What: the start of a sentence.
         what: String,
     } = Refusal, "owner-only";
     /// It was given away, and its new owner has not said yet that what is in it may run as them.
     AwaitsAcceptance {
-        /// The instance.
         instance: String,
-        /// Whose it was.
         from: Text,
     } = Refusal, "awaits-acceptance";
     /// Somebody changed the scripts since they were read.
     ScriptsChanged {
-        /// The instance.
         instance: String,
         /// The change that was read.
         read: u32,
-        /// The last change.
         now: u32,
     } = Refusal, "scripts-changed";
     /// The disk is full; only what frees something is taken.
@@ -455,7 +392,6 @@ reasons! {
     } = Refusal, "over-budget";
     /// The whole installation has as many live jobs as it can keep.
     TooManyJobs {
-        /// Live ones.
         live: u64,
         /// The most.
         limit: u64,
@@ -463,12 +399,10 @@ reasons! {
 
     /// A person did it.
     ByPerson {
-        /// By name.
         name: Text,
     } = Stop, "by-person";
     /// A schedule did it.
     BySchedule {
-        /// Which.
         schedule: String,
     } = Stop, "by-schedule";
     /// Nothing that counts happened for too long.
@@ -477,7 +411,6 @@ reasons! {
         quiet: Span,
         /// How long is allowed.
         window: Span,
-        /// What counted last.
         last: Option<String>,
         /// When each kind of activity was last seen, the latest first.
         #[serde(default)]
@@ -485,24 +418,19 @@ reasons! {
     } = Stop, "idle";
     /// A person had kept it running until now, over a scheduled stop.
     AsPostponed {
-        /// By name.
         by: Text,
     } = Stop, "as-postponed";
     /// The node was not heard of for too long.
     NodeLost {
-        /// Which.
         node: NodeId,
-        /// For how long.
         silent: Span,
     } = Stop, "node-lost";
     /// The node's capacity was taken back.
     NodePreempted {
-        /// Which.
         node: NodeId,
     } = Stop, "node-preempted";
     /// A node is taken back for dedicated work.
     NodeReclaimed {
-        /// Which.
         node: NodeId,
         /// Where room is lacking.
         site: String,
@@ -511,17 +439,14 @@ reasons! {
     } = Stop, "node-reclaimed";
     /// Somebody took a node or a job back by hand.
     Evicted {
-        /// By name.
         by: Text,
         /// What runs has so long to end.
         grace: Span,
     } = Stop, "evicted";
     /// The node went away by itself.
     NodeGone {
-        /// Which.
         node: NodeId,
     } = Stop, "node-gone";
-    /// A launch failed.
     LaunchFailed {
         /// Which node it would have been.
         node: NodeId,
@@ -532,55 +457,44 @@ reasons! {
     LaunchTimedOut {
         /// Which node it would have been.
         node: NodeId,
-        /// The limit.
         limit: Span,
     } = Stop, "launch-timed-out";
     /// Waiting for quota, capacity or a node took too long.
     StartTimedOut {
-        /// The limit.
         limit: Span,
         /// What it waited for.
         waiting: Option<Box<Reason>>,
     } = Stop, "start-timed-out";
     /// A set-up or a script failed.
     SetupFailed {
-        /// What failed.
         what: String,
         /// What it said last.
         detail: Text,
     } = Stop, "setup-failed";
     /// A set-up or a script took too long.
     SetupTimedOut {
-        /// What.
         what: String,
-        /// The limit.
         limit: Span,
     } = Stop, "setup-timed-out";
     /// The driver could not change the size.
     ResizeFailed {
-        /// What it said.
         detail: Text,
     } = Stop, "resize-failed";
     /// The instance that it belonged to stops or goes.
     InstanceStops {
-        /// Its name.
         instance: String,
     } = Stop, "instance-stops";
     /// The cluster that it belonged to goes.
     ClusterDeleted {
-        /// Its name.
         cluster: String,
-        /// By whom.
         by: Text,
     } = Stop, "cluster-deleted";
     /// The job that it was made for is over, or gave it back.
     JobDone {
-        /// Which.
         job: JobId,
     } = Stop, "job-done";
     /// A job would not end on it.
     WouldNotEnd {
-        /// Which.
         job: JobId,
         /// How long it was waited for.
         waited: Span,
@@ -601,9 +515,7 @@ reasons! {
     } = Stop, "rest-ended";
     /// An attempt was over, and another follows.
     AttemptEnded {
-        /// How.
         what: String,
-        /// Which attempt.
         attempt: u32,
         /// The pause before the next.
         pause: Span,
@@ -611,11 +523,9 @@ reasons! {
 
     /// Nodes are added for queued jobs.
     ScaleUp {
-        /// How many.
         added: u64,
         /// Called back from leaving, of these.
         called_back: u64,
-        /// Nodes with jobs.
         busy: u64,
         /// Nodes that queued jobs need.
         demand: u64,
@@ -626,59 +536,45 @@ reasons! {
     } = Scaling, "scale-up";
     /// Nodes are made for one serverless job.
     OwnNodes {
-        /// How many.
         added: u64,
-        /// Of which size.
         size: String,
     } = Scaling, "own-nodes";
     /// Nodes are added to reach the minimum.
     ScaleToMin {
-        /// How many.
         added: u64,
-        /// The fewest.
         min: u64,
     } = Scaling, "scale-to-min";
     /// Nodes are added to be ready before they are needed.
     ScaleWarm {
-        /// How many.
         added: u64,
         /// So many are kept ready.
         warm: u64,
-        /// Nodes with jobs.
         busy: u64,
     } = Scaling, "scale-warm";
     /// A node goes because nothing ran on it.
     ScaleDownIdle {
-        /// For how long.
         idle: Span,
         /// How long is allowed.
         allowed: Span,
-        /// Nodes that stay.
         stays: u64,
     } = Scaling, "scale-down-idle";
     /// An idle node goes because others wait for what it holds.
     NeededElsewhere {
         /// For how long it was idle.
         idle: Span,
-        /// Nodes that stay.
         stays: u64,
     } = Scaling, "needed-elsewhere";
     /// A node goes because the maximum is lower.
     OverMax {
-        /// Nodes there are.
         nodes: u64,
         /// The most.
         max: u64,
     } = Scaling, "over-max";
     /// As many nodes as wanted.
     Steady {
-        /// How many.
         nodes: u64,
-        /// With jobs.
         busy: u64,
-        /// Waiting jobs.
         queued: u64,
-        /// The fewest.
         min: u64,
         /// The most.
         max: u64,
@@ -693,12 +589,10 @@ reasons! {
 
     /// A schedule found it so already.
     AlreadySo {
-        /// The state.
         state: String,
     } = Note, "already-so";
     /// A schedule's time passed while nobody could act.
     FiringsMissed {
-        /// How many.
         missed: u32,
         /// Whether there were more.
         is_more: bool,
@@ -713,35 +607,25 @@ reasons! {
     Superseded = Note, "superseded";
     /// A schedule could not do what it is for.
     FiringFailed {
-        /// Why.
         why: Box<Reason>,
     } = Note, "firing-failed";
-    /// A schedule acted.
     Fired {
-        /// What it did.
         what: String,
-        /// How late.
         late: Span,
     } = Note, "fired";
     /// An instance was made.
     Created {
-        /// By whom.
         by: Text,
         /// For whom, if that is somebody else.
         owner: Option<Text>,
-        /// Of which size.
         size: String,
     } = Note, "created";
     /// Something is to be done with an instance.
     OperationBegun {
-        /// What.
         verb: InstanceVerb,
-        /// By whom.
         trigger: Trigger,
     } = Note, "operation-begun";
-    /// It was done.
     OperationDone {
-        /// What.
         verb: InstanceVerb,
         /// How long after it was wished.
         took: Span,
@@ -755,7 +639,6 @@ reasons! {
     } = Note, "operation-overtaken";
     /// An instance's node is up.
     NodeReady {
-        /// Which.
         node: NodeId,
         /// How long after the start was wished.
         after: Span,
@@ -767,35 +650,27 @@ reasons! {
     } = Note, "apps-ready";
     /// Somebody set what runs when it starts.
     ScriptsSet {
-        /// By name.
         by: Text,
         /// Whether the owner must read and accept them first.
         awaits_owner: bool,
     } = Note, "scripts-set";
     /// It was given to somebody else.
     Transferred {
-        /// By whom.
         by: Text,
-        /// Whose it was.
         from: Text,
-        /// Whose it is.
         to: Text,
     } = Note, "transferred";
     /// Its home could not be made its new owner's yet.
     TransferDelayed {
-        /// Why.
         detail: Text,
     } = Note, "transfer-delayed";
     /// The owner accepted scripts that somebody else had made.
     ScriptsAccepted {
-        /// By name.
         by: Text,
     } = Note, "scripts-accepted";
     /// The new owner accepted what the owner before has left in it.
     GiftAccepted {
-        /// By name.
         by: Text,
-        /// Whose it was.
         from: Text,
     } = Note, "gift-accepted";
     /// It will stop by schedule.
@@ -807,42 +682,34 @@ reasons! {
     } = Note, "stop-warning";
     /// A stop waits for running jobs.
     StopDrains {
-        /// How many run.
         jobs: u64,
         /// How long it waits at most.
         limit: Span,
-        /// Which schedule.
         schedule: String,
     } = Note, "stop-drains";
     /// A stop was left out because jobs run.
     StopSkippedForJobs {
-        /// How many run.
         jobs: u64,
-        /// Which schedule.
         schedule: String,
     } = Note, "stop-skipped-for-jobs";
     /// Somebody put the scheduled stop off.
     StopPostponed {
-        /// By name.
         by: Text,
         /// It stops so long from now.
         left: Span,
     } = Note, "stop-postponed";
     /// Somebody leaves the next scheduled stop out.
     StopLeftOut {
-        /// By name.
         by: Text,
         /// It would have come so long from now.
         left: Span,
     } = Note, "stop-left-out";
     /// A schedule's stop did not act: somebody keeps the instance running past it.
     FiringPostponed {
-        /// By name.
         by: Text,
     } = Note, "firing-postponed";
     /// An administrator's rule changed when it stops for want of activity.
     IdleRuled {
-        /// By whom.
         by: Text,
         /// After how long from now on.
         window: Span,
@@ -856,19 +723,14 @@ reasons! {
     } = Note, "idle-warning";
     /// Somebody keeps it running.
     KeptRunning {
-        /// By name.
         by: Text,
-        /// For how long.
         span: Span,
     } = Note, "kept-running";
-    /// Activity came back.
     IdleOver {
-        /// What.
         source: String,
     } = Note, "idle-over";
     /// A job started before others, since that delays nobody who is first.
     Backfilled {
-        /// Who is first.
         head: JobId,
         /// It is over within, if that is why.
         within: Option<Span>,
@@ -877,12 +739,10 @@ reasons! {
     } = Note, "backfilled";
     /// Somebody let a job start that was held back.
     HoldOver {
-        /// Who.
         by: Text,
     } = Note, "hold-over";
     /// Somebody changed a job's place in its queue.
     MovedInQueue {
-        /// Who.
         by: Text,
         /// Where to: the end of a sentence.
         to: String,
@@ -908,7 +768,6 @@ reasons! {
     Unknown {
         /// What the driver calls it.
         name: String,
-        /// Where.
         site: String,
     } = Note, "unknown-found";
 }

@@ -1,7 +1,7 @@
 //! What opens doors in a home: keys, tokens and histories under the names that programs give them.
 //!
-//! An instance that is given to somebody else must not take them along. The list is of names alone; what somebody has put
-//! elsewhere is theirs to remove, and the page that asks says so.
+//! An instance that is given to somebody else must not take them along. The list is of names alone; what
+//! somebody has put elsewhere is theirs to remove, and the page that asks says so.
 
 /// Paths below a home, folders with all that is in them. A star stands for any characters within one name.
 pub const SECRETS: [&str; 58] = [

@@ -55,7 +55,8 @@ impl Problem {
 /// The reason a person gives for a change is kept for good, so it is kept short.
 pub const MAX_WHY: usize = 300;
 
-/// Parses the optional "why" of a change: trimmed, one line, at most [`MAX_WHY`] characters; empty means none.
+/// Parses the optional "why" of a change: trimmed, one line, at most [`MAX_WHY`] characters; empty means
+/// none.
 pub fn parse_why(text: &str) -> Result<Option<String>, Problem> {
     let text = text.trim();
     if text.is_empty() {
@@ -69,7 +70,8 @@ pub fn parse_why(text: &str) -> Result<Option<String>, Problem> {
     Ok(Some(one_line.chars().filter(|c| !c.is_control()).collect()))
 }
 
-/// What was typed into a search box, made harmless for any database: no control characters, at most 200 characters.
+/// What was typed into a search box, made harmless for any database: no control characters, at most 200
+/// characters.
 pub fn search_text(text: &str) -> String {
     text.trim().chars().filter(|c| !c.is_control()).take(200).collect()
 }

@@ -1,6 +1,7 @@
 //! How failed sign-ins slow down whoever guesses, per account and per address.
 //!
-//! The same count runs for addresses and accounts that do not exist, so that an answer never tells which exist.
+//! The same count runs for addresses and accounts that do not exist, so that an answer never tells which
+//! exist.
 
 use crate::time::{Span, Timestamp};
 
@@ -16,8 +17,8 @@ pub struct Limit {
 /// One account from one address: few tries, since a person who forgot asks somebody after five.
 pub const ACCOUNT: Limit = Limit { tries: 5, window: Span::minutes(15) };
 
-/// One account from wherever: more, so that a stranger elsewhere cannot keep its owner out with five guesses, and yet few
-/// enough to make guessing from many addresses hopeless.
+/// One account from wherever: more, so that a stranger elsewhere cannot keep its owner out with five guesses,
+/// and yet few enough to make guessing from many addresses hopeless.
 pub const ACCOUNT_ANYWHERE: Limit = Limit { tries: 50, window: Span::minutes(15) };
 
 /// One address: more, since a whole office may share it.
@@ -58,8 +59,8 @@ impl Limit {
         }
     }
 
-    /// The count after one more failure at `now`. The failure that fills the count restarts its clock, so that the
-    /// pause is always a whole window.
+    /// The count after one more failure at `now`. The failure that fills the count restarts its clock, so
+    /// that the pause is always a whole window.
     #[must_use]
     pub fn after_failure(self, count: Count, now: Timestamp) -> Count {
         let count = self.current(count, now);
@@ -75,8 +76,9 @@ impl Limit {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn at(minutes: u32) -> Timestamp {
         Timestamp(1_000_000_000_000).plus(Span::minutes(minutes))
@@ -101,7 +103,8 @@ mod tests {
     }
 
     proptest! {
-        /// However tries are timed: the count begins anew after a quiet window, so two full counts can fall into one.
+        /// However tries are timed: the count begins anew after a quiet window, so two full counts can fall
+        /// into one.
         #[test]
         fn no_timing_gets_more_than_two_counts_into_one_window(gaps in proptest::collection::vec(0u32..40, 1..200)) {
             let (mut count, mut now) = (Count::default(), at(0));

@@ -21,8 +21,8 @@ impl Timestamp {
     }
 }
 
-/// Milliseconds on a clock that only goes forward, also over restarts: leases, idleness and time limits are measured on
-/// it, so that a jump of the wall clock expires nothing.
+/// Milliseconds on a clock that only goes forward, also over restarts: leases, idleness and time limits are
+/// measured on it, so that a jump of the wall clock expires nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Mono(pub u64);

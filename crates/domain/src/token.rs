@@ -9,7 +9,6 @@ pub const PREFIX: &str = "atl_";
 pub const SECRET_LENGTH: usize = 43;
 /// How many tokens that still work one person may have.
 pub const MAX_TOKENS: u64 = 50;
-/// The longest name.
 pub const MAX_NAME: usize = 64;
 /// The shortest life, in days.
 pub const MIN_DAYS: u32 = 1;
@@ -37,7 +36,6 @@ impl TokenName {
         Ok(Self(text.to_owned()))
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,7 +68,6 @@ impl Lifetime {
         }
     }
 
-    /// In days.
     pub const fn days(self) -> u32 {
         self.0
     }
@@ -109,7 +106,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The stable code.
     pub const fn code(self) -> &'static str {
         match self {
             Self::TooMany => "token.too-many",

@@ -1,8 +1,8 @@
 //! Workload identity: what an instance or a job may do in its owner's name, without a password.
 //!
-//! A token of this kind belongs to one person and one node. It is signed, not stored, so that making one costs no write; and it
-//! is worth nothing by itself: it counts only while its owner could sign in, has not signed out everywhere since, and still has
-//! something on that node.
+//! A token of this kind belongs to one person and one node. It is signed, not stored, so that making one
+//! costs no write; and it is worth nothing by itself: it counts only while its owner could sign in, has not
+//! signed out everywhere since, and still has something on that node.
 
 use crate::access::Action;
 use crate::account::AccountState;
@@ -21,13 +21,10 @@ const LONGEST: usize = 300;
 /// What a token says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
-    /// In whose name.
     pub user: UserId,
-    /// On which node.
     pub node: NodeId,
     /// How often all of the person's sessions had been ended when it was made.
     pub epoch: i64,
-    /// Until when.
     pub expires: Timestamp,
 }
 
@@ -37,12 +34,12 @@ impl Claims {
         format!("{PREFIX}{}.{}.{}.{}", self.user, self.node.0, self.epoch, self.expires.0)
     }
 
-    /// The whole token.
     pub fn token(&self, signature: &str) -> String {
         format!("{}.{signature}", self.text())
     }
 
-    /// Reads a token: what it says, the text that was signed, and the signature. Says nothing about whether it is genuine.
+    /// Reads a token: what it says, the text that was signed, and the signature. Says nothing about whether
+    /// it is genuine.
     pub fn read(token: &str) -> Option<(Self, &str, &str)> {
         if token.len() > LONGEST || !token.starts_with(PREFIX) {
             return None;
@@ -79,8 +76,8 @@ pub enum Held {
 }
 
 impl Held {
-    /// Where something was done from, for the history: `instance desk`, `job-12`. A job says itself which one it is; that counts
-    /// only if it is there.
+    /// Where something was done from, for the history: `instance desk`, `job-12`. A job says itself which one
+    /// it is; that counts only if it is there.
     pub fn origin(&self, node: NodeId, said: Option<JobId>) -> String {
         match self {
             Self::Instance { name, .. } => format!("instance {name}"),
@@ -102,7 +99,6 @@ pub struct Standing<'a> {
     pub epoch: i64,
     /// What they have on that node now.
     pub held: Option<&'a Held>,
-    /// The time.
     pub now: Timestamp,
 }
 
@@ -151,7 +147,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The stable code.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Expired => "workload.expired",
@@ -165,8 +160,9 @@ impl Refusal {
 
 /// Whether an instance or a job may take an action in its owner's name, if the owner may.
 ///
-/// Never what opens doors: accounts and roles, one's own profile, password and tokens, applications and the scripts that somebody
-/// else has set, whom something is shared with or given to, and the workspace itself. Code that runs by itself must not be able to lock its owner out or others in.
+/// Never what opens doors: accounts and roles, one's own profile, password and tokens, applications and the
+/// scripts that somebody else has set, whom something is shared with or given to, and the workspace itself.
+/// Code that runs by itself must not be able to lock its owner out or others in.
 pub const fn allows(action: Action) -> bool {
     !matches!(
         action,

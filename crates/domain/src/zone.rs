@@ -22,13 +22,13 @@ impl ZoneName {
         }
     }
 
-    /// The IANA name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The zones people choose from: regions and `UTC`, sorted, without the tz database's old aliases (`EST5EDT`, `Zulu`).
+/// The zones people choose from: regions and `UTC`, sorted, without the tz database's old aliases (`EST5EDT`,
+/// `Zulu`).
 pub fn choices() -> Vec<String> {
     const REGIONS: [&str; 10] = [
         "Africa/",

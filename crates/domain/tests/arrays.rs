@@ -1,5 +1,5 @@
-//! What is promised about arrays: they are the same jobs one by one, they cost what runs of them, and the whole of one can be
-//! waited for, ended, held and moved.
+//! What is promised about arrays: they are the same jobs one by one, they cost what runs of them, and the
+//! whole of one can be waited for, ended, held and moved.
 #![cfg(feature = "zones")]
 
 mod script;
@@ -18,7 +18,6 @@ use atelier_domain::world::{
     Answer, ArrayChange, Effect, Exit, Input, Key, MoveTo, Order, Outcome, PoolKey, Record, World,
 };
 use proptest::prelude::*;
-
 use script::{Stage, cores, gang, job, order_of, retry, scale, size};
 
 const POOL: ClusterId = ClusterId(1);
@@ -255,7 +254,8 @@ impl Both {
         }
     }
 
-    /// Whether anything is left to change is not compared: one by one, some orders are refused and others are not.
+    /// Whether anything is left to change is not compared: one by one, some orders are refused and others are
+    /// not.
     fn in_step(&mut self, (array, _): (JobId, u32), change: ArrayChange, many: Vec<Order>) {
         let first = self.whole.step(vec![order_of("Ada", Order::ChangeArray { array, change })]);
         let second = self.single.step(many.into_iter().map(|order| order_of("Ada", order)).collect());
@@ -290,9 +290,9 @@ impl Both {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 150, ..ProptestConfig::default() })]
 
-    /// Whatever people do and however queues are served, with backfill, retries, limits, dependencies and restarts: an array
-    /// starts the same jobs in the same order on the same nodes as those jobs one by one, each with the same end, and while
-    /// they wait each has the same place and the same reason.
+    /// Whatever people do and however queues are served, with backfill, retries, limits, dependencies and
+    /// restarts: an array starts the same jobs in the same order on the same nodes as those jobs one by one,
+    /// each with the same end, and while they wait each has the same place and the same reason.
     #[test]
     fn arrays_equal_the_same_jobs_one_by_one(
         deeds in proptest::collection::vec(deed(), 1..30),

@@ -1,5 +1,5 @@
-//! What is promised about budgets: warned of once and in time, refused exactly when all is spent, free again when the month is
-//! over.
+//! What is promised about budgets: warned of once and in time, refused exactly when all is spent, free again
+//! when the month is over.
 #![cfg(feature = "zones")]
 
 mod script;
@@ -16,7 +16,6 @@ use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::{About, Answer, Exit, Key, Order, Record, Report, World};
 use atelier_domain::{UserId, WorkspaceId};
 use proptest::prelude::*;
-
 use script::{MORNING, Stage, cores, job, new_instance, ok, scale, size};
 
 const POOL: ClusterId = ClusterId(1);
@@ -268,9 +267,9 @@ fn what_was_warned_of_survives_a_restart() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
 
-    /// Whatever runs and whatever people change: no threshold is warned of twice in a month; what was spent is what the ledger
-    /// says and what has run up since; a submit is refused exactly when all of a budget that refuses is spent, and no warning
-    /// is more than two minutes late.
+    /// Whatever runs and whatever people change: no threshold is warned of twice in a month; what was spent
+    /// is what the ledger says and what has run up since; a submit is refused exactly when all of a budget
+    /// that refuses is spent, and no warning is more than two minutes late.
     #[test]
     fn budgets_hold(
         deeds in proptest::collection::vec((0_u8..10, 1_u32..240, 0_usize..2, 1_i64..300), 5..40),

@@ -1,4 +1,5 @@
-//! Environments in the core: jobs wait for them without a node, and end with those that cannot be built. And recipes, of any text.
+//! Environments in the core: jobs wait for them without a node, and end with those that cannot be built. And
+//! recipes, of any text.
 
 #![cfg(feature = "zones")]
 

@@ -1,6 +1,7 @@
 //! Golden files: what people review in plain text instead of in code.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden` writes them anew; the difference is then read like code.
+//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden` writes them anew; the difference is then read
+//! like code.
 
 mod support;
 

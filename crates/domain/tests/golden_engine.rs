@@ -1,7 +1,7 @@
 //! Golden files of the engine's core: every reason as a sentence, the verb tables, and plans as timelines.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden_engine` writes them anew; the difference is then read
-//! like code.
+//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden_engine` writes them anew; the difference is
+//! then read like code.
 #![cfg(feature = "zones")]
 
 mod script;
@@ -21,13 +21,13 @@ use atelier_domain::schedule::{Action, StopJobs};
 use atelier_domain::text::Problem;
 use atelier_domain::time::{Mono, Span, Timestamp};
 use atelier_domain::world::{Exit, FoundNode, Order, Report, ScheduleTarget};
-
 use script::{
     Stage, cores, family, gang, idle_after, job, local, new_instance, retry, scale, size, startup, timetable,
 };
 use support::golden;
 
-// ---- reasons --------------------------------------------------------------------------------------------------------
+// ---- reasons
+// --------------------------------------------------------------------------------------------------------
 
 fn held(by: &str, amount: u64) -> Held {
     Held { by: by.into(), amount }
@@ -358,7 +358,8 @@ fn every_reason_has_its_sentence() {
     golden("engine/reasons.txt", &text);
 }
 
-// ---- verbs ----------------------------------------------------------------------------------------------------------
+// ---- verbs
+// ----------------------------------------------------------------------------------------------------------
 
 fn say_legality(legality: Legality) -> String {
     match legality {
@@ -406,7 +407,8 @@ fn stop_and_delete_are_legal_everywhere() {
     }
 }
 
-// ---- plans ----------------------------------------------------------------------------------------------------------
+// ---- plans
+// ----------------------------------------------------------------------------------------------------------
 
 const SECOND: Span = Span::seconds(1);
 const MINUTE: Span = Span::minutes(1);

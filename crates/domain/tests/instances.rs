@@ -1,5 +1,6 @@
-//! What the rules promise about instances: scripts and who trusts them, rebuilds, the waterfall, history, scheduled stops
-//! that are announced, put off, left out or wait for jobs, idle rules, jobs of the owner alone, and what comes next.
+//! What the rules promise about instances: scripts and who trusts them, rebuilds, the waterfall, history,
+//! scheduled stops that are announced, put off, left out or wait for jobs, idle rules, jobs of the owner
+//! alone, and what comes next.
 #![cfg(feature = "zones")]
 
 mod script;
@@ -19,7 +20,6 @@ use atelier_domain::world::{
     About, Answer, Effect, Exit, Key, NewInstance, NextLine, Order, Record, Report, ScheduleTarget, World,
 };
 use atelier_domain::{UserId, WorkspaceId};
-
 use script::{MORNING, Stage, cores, idle_after, job, new_instance, ok, script, startup, timetable};
 
 const LAB: InstanceId = InstanceId(1);
@@ -107,7 +107,8 @@ fn stop_at(stage: &mut Stage, cron: &str, jobs: StopJobs) -> ScheduleId {
     id
 }
 
-// ---- scripts --------------------------------------------------------------------------------------------------------
+// ---- scripts
+// --------------------------------------------------------------------------------------------------------
 
 #[test]
 fn the_creation_script_runs_once_and_the_startup_script_at_each_start() {
@@ -245,7 +246,8 @@ fn records_of_older_versions_are_read() {
     assert!(matches!(order, Order::AddSchedule { jobs: StopJobs::Now, .. }));
 }
 
-// ---- rebuild, tags --------------------------------------------------------------------------------------------------
+// ---- rebuild, tags
+// --------------------------------------------------------------------------------------------------
 
 #[test]
 fn a_rebuild_is_a_new_layer_on_the_same_node_and_ends_what_runs() {
@@ -292,7 +294,8 @@ fn tags_are_kept_and_checked() {
     assert!(matches!(refused, Err(Reason::Invalid { .. })));
 }
 
-// ---- the waterfall and the history ----------------------------------------------------------------------------------
+// ---- the waterfall and the history
+// ----------------------------------------------------------------------------------
 
 #[test]
 fn a_start_leaves_its_times_behind() {
@@ -401,7 +404,8 @@ fn a_stop_takes_back_a_start_that_was_to_follow() {
     assert_eq!((state(&stage), lab(&stage).next_start.clone()), (InstanceState::Stopped, None));
 }
 
-// ---- scheduled stops ------------------------------------------------------------------------------------------------
+// ---- scheduled stops
+// ------------------------------------------------------------------------------------------------
 
 fn notices(stage: &Stage) -> Vec<StopNotice> {
     lab(stage).notices.clone()
@@ -584,7 +588,8 @@ fn manual_actions_hold_until_the_next_boundary() {
     assert_eq!(state(&stage), InstanceState::Stopped);
 }
 
-// ---- stops and jobs -------------------------------------------------------------------------------------------------
+// ---- stops and jobs
+// -------------------------------------------------------------------------------------------------
 
 fn with_job(jobs: StopJobs, runs: Span) -> (Stage, JobId) {
     let mut stage = running(plain());
@@ -682,7 +687,8 @@ fn what_a_stop_does_to_jobs_is_checked() {
     assert_eq!(field(&mut stage, add(Action::Start, StopJobs::Skip)), "jobs");
 }
 
-// ---- idleness -------------------------------------------------------------------------------------------------------
+// ---- idleness
+// -------------------------------------------------------------------------------------------------------
 
 fn report(stage: &mut Stage, active: &[Source], minutes: u32) {
     for _ in 0..minutes {
@@ -773,7 +779,8 @@ fn administrators_bound_idle_times_and_amend_what_breaks_the_rules() {
     assert!(stage.world.idle_rules(&WorkspaceId::new("elsewhere")) == IdleRules::default());
 }
 
-// ---- jobs -----------------------------------------------------------------------------------------------------------
+// ---- jobs
+// -----------------------------------------------------------------------------------------------------------
 
 #[test]
 fn only_the_owner_runs_jobs_on_an_instance() {
@@ -790,7 +797,8 @@ fn only_the_owner_runs_jobs_on_an_instance() {
     assert_eq!(running.count(), 4);
 }
 
-// ---- what comes next ------------------------------------------------------------------------------------------------
+// ---- what comes next
+// ------------------------------------------------------------------------------------------------
 
 fn next(stage: &Stage) -> Option<String> {
     let (berlin, now) = (ok(Zone::parse("Europe/Berlin")), stage.clocks());
@@ -892,7 +900,8 @@ fn a_preview_shows_both_zones_and_the_change_of_clocks() {
     assert_eq!(berlin.next_time(clock, at(21, 30)), Some(at(24 + 21, 30)));
 }
 
-// ---- a clock that was wrong -----------------------------------------------------------------------------------------
+// ---- a clock that was wrong
+// -----------------------------------------------------------------------------------------
 
 #[test]
 fn what_was_put_off_under_a_wrong_clock_does_not_last_for_ever() {

@@ -1,5 +1,5 @@
-//! What the rules promise, stated one by one: stop and delete arrive from everywhere, silence leads out of every phase,
-//! refusals change nothing, queues are fair, the ledger adds up, and a World is its records.
+//! What the rules promise, stated one by one: stop and delete arrive from everywhere, silence leads out of
+//! every phase, refusals change nothing, queues are fair, the ledger adds up, and a World is its records.
 #![cfg(feature = "zones")]
 
 mod script;
@@ -30,14 +30,14 @@ use atelier_domain::world::{
     Order, Outcome, PoolKey, Record, Report, ScheduleTarget, World,
 };
 use proptest::prelude::*;
-
 use script::{
     Stage, compute, cores, family, gang, idle_after, job, local, new_instance, ok, order_elsewhere, order_of, retry,
     scale, size, startup, timetable,
 };
 use support::golden;
 
-// ---- every phase of an instance -------------------------------------------------------------------------------------
+// ---- every phase of an instance
+// -------------------------------------------------------------------------------------
 
 const LAB: InstanceId = InstanceId(1);
 
@@ -252,7 +252,8 @@ fn every_phase_with_a_deadline_says_what_it_waits_for() {
     }
 }
 
-// ---- jobs and nodes that nobody answers for --------------------------------------------------------------------------
+// ---- jobs and nodes that nobody answers for
+// --------------------------------------------------------------------------
 
 /// A job in each of its phases on a node of its own, with mute agents and drivers from then on.
 fn job_in(wanted: JobState) -> Option<(Stage, JobId)> {
@@ -341,13 +342,15 @@ fn a_cordoned_node_goes_also_without_a_word() {
     all_are_told_to_go(&stage, from, "cordoned");
 }
 
-// ---- refusals -------------------------------------------------------------------------------------------------------
+// ---- refusals
+// -------------------------------------------------------------------------------------------------------
 
 const POOL: ClusterId = ClusterId(1);
 const FOREIGN_POOL: ClusterId = ClusterId(2);
 const FOREIGN_LAB: InstanceId = InstanceId(2);
 
-/// A running instance with 16 schedules, a cluster with a waiting and a running job, limits, and another workspace.
+/// A running instance with 16 schedules, a cluster with a waiting and a running job, limits, and another
+/// workspace.
 fn furnished() -> Stage {
     let mut stage = Stage::new(Resources::new(64, 256, 4));
     stage.is_writing = false;
@@ -685,7 +688,8 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
-// ---- queues ---------------------------------------------------------------------------------------------------------
+// ---- queues
+// ---------------------------------------------------------------------------------------------------------
 
 fn places(stage: &Stage, pool: &PoolKey) -> Vec<JobId> {
     stage.world.pool(pool).map(|pool| pool.queue.in_order(usize::MAX)).unwrap_or_default()
@@ -832,7 +836,8 @@ proptest! {
     }
 }
 
-// ---- clocks ---------------------------------------------------------------------------------------------------------
+// ---- clocks
+// ---------------------------------------------------------------------------------------------------------
 
 /// Something of everything: all that has a deadline, or could.
 fn busy_site() -> Stage {
@@ -902,7 +907,8 @@ fn a_clock_that_goes_back_fires_no_schedule_twice() {
     assert_eq!(stage.world.fingerprint(), before);
 }
 
-// ---- histories ------------------------------------------------------------------------------------------------------
+// ---- histories
+// ------------------------------------------------------------------------------------------------------
 
 type Wish = (u8, u8, u8, u16);
 
@@ -1056,8 +1062,8 @@ fn wishes() -> impl Strategy<Value = Vec<Wish>> {
     proptest::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<u16>()), 1..40)
 }
 
-/// A job whose nodes have gathered for too long is judged by who else waits for room, which a loaded World finds out only
-/// in its first step.
+/// A job whose nodes have gathered for too long is judged by who else waits for room, which a loaded World
+/// finds out only in its first step.
 fn stops_gathering(world: &World, now: Now) -> bool {
     world.jobs().any(|job| {
         matches!(job.phase, JobPhase::Queued { hold: None, gathering: Some(_) })
@@ -1065,8 +1071,8 @@ fn stops_gathering(world: &World, now: Now) -> bool {
     })
 }
 
-/// Where a World comes to rest if nothing happens and no time passes: a load looks at every pool, a step only at those in
-/// which something happened.
+/// Where a World comes to rest if nothing happens and no time passes: a load looks at every pool, a step only
+/// at those in which something happened.
 fn at_rest(world: &World, now: Now) -> Vec<Record> {
     let mut world = World::load(world.records(), now);
     for _ in 0..4 {
@@ -1111,8 +1117,8 @@ proptest! {
         prop_assert_eq!(world.fingerprint(), stage.world.fingerprint());
     }
 
-    /// A World that is loaded from its records goes on as the one that was saved: it answers the same, the same jobs come
-    /// to the same end, the same time is charged, and it comes to rest in the same place.
+    /// A World that is loaded from its records goes on as the one that was saved: it answers the same, the
+    /// same jobs come to the same end, the same time is charged, and it comes to rest in the same place.
     #[test]
     fn a_loaded_world_goes_on_as_the_one_that_was_saved(wishes in wishes()) {
         let stage = live(&wishes);
@@ -1181,7 +1187,8 @@ fn an_empty_world_answers_and_does_nothing() {
     assert_eq!(outcome.replies, [Some(Ok(Answer::Already))]);
 }
 
-// ---- what once went wrong -------------------------------------------------------------------------------------------
+// ---- what once went wrong
+// -------------------------------------------------------------------------------------------
 
 fn cores_limit(scope: Scope, whole: u64) -> Order {
     Order::SetLimit { scope, resource: Resource::Cores(family("general")), limit: Some(whole * 1_000) }

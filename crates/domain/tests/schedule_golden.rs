@@ -1,7 +1,7 @@
 //! Golden files of schedules: sentences, refusals, and previews across changes of the clocks.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test schedule_golden` writes them anew; the difference is then read
-//! like code.
+//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test schedule_golden` writes them anew; the difference is
+//! then read like code.
 #![cfg(feature = "zones")]
 
 mod support;

@@ -1,5 +1,6 @@
-//! Firings across changes of the clocks, against an oracle that shares nothing with the product: `oracle/zones.py`
-//! looks at every minute with Python's zoneinfo. Needs `python3` (3.9 or later) and time zone data.
+//! Firings across changes of the clocks, against an oracle that shares nothing with the product:
+//! `oracle/zones.py` looks at every minute with Python's zoneinfo. Needs `python3` (3.9 or later) and time
+//! zone data.
 //!
 //! The years are past or near enough that the tz databases of both sides agree on them.
 #![cfg(feature = "zones")]

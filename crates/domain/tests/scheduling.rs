@@ -1,5 +1,5 @@
-//! What is promised about turns: shares follow weights, nobody starves, limits hold up nobody else, dependencies and moves do
-//! what they say.
+//! What is promised about turns: shares follow weights, nobody starves, limits hold up nobody else,
+//! dependencies and moves do what they say.
 #![cfg(feature = "zones")]
 
 mod script;
@@ -19,7 +19,6 @@ use atelier_domain::time::Span;
 use atelier_domain::world::{About, Answer, Effect, Exit, MoveTo, Order, PoolKey, Record, World};
 use atelier_domain::{UserId, WorkspaceId};
 use proptest::prelude::*;
-
 use script::{Stage, cores, gang, job, scale, size};
 use support::golden;
 
@@ -62,13 +61,14 @@ fn waiting(stage: &Stage) -> Vec<u64> {
     pool.map(|pool| pool.queue.in_order(usize::MAX).iter().map(|job| job.0).collect()).unwrap_or_default()
 }
 
-// ---- shares ---------------------------------------------------------------------------------------------------------
+// ---- shares
+// ---------------------------------------------------------------------------------------------------------
 
 proptest! {
     #![proptest_config(config(12))]
 
-    /// Where everybody wants more than there is, what each gets follows their weight: within a twentieth of the whole once
-    /// everybody has had dozens of jobs, whatever the length and the width of their jobs.
+    /// Where everybody wants more than there is, what each gets follows their weight: within a twentieth of
+    /// the whole once everybody has had dozens of jobs, whatever the length and the width of their jobs.
     #[test]
     fn shares_follow_weights(
         weights in proptest::collection::vec(1_i64..=10, 2..4),
@@ -240,7 +240,8 @@ fn records_from_before_shares_still_load() {
     assert_eq!(world.audit(), Vec::<String>::new());
 }
 
-// ---- limits ---------------------------------------------------------------------------------------------------------
+// ---- limits
+// ---------------------------------------------------------------------------------------------------------
 
 #[test]
 fn a_person_at_their_limit_lets_others_pass_and_makes_no_nodes() {
@@ -285,7 +286,8 @@ fn serverless_jobs_count_against_the_limit_as_soon_as_nodes_are_made_for_them() 
     assert_eq!(stage.world.jobs().count(), 0);
 }
 
-// ---- holds and moves ------------------------------------------------------------------------------------------------
+// ---- holds and moves
+// ------------------------------------------------------------------------------------------------
 
 #[test]
 fn jobs_are_held_and_moved() {
@@ -356,7 +358,8 @@ proptest! {
     }
 }
 
-// ---- dependencies ---------------------------------------------------------------------------------------------------
+// ---- dependencies
+// ---------------------------------------------------------------------------------------------------
 
 fn after(jobs: &[(JobId, AfterWhat)]) -> JobSpec {
     let after = jobs.iter().map(|(job, needs)| After { job: *job, needs: *needs, ended: None }).collect();
@@ -414,7 +417,8 @@ fn a_long_chain_falls_at_once() {
     assert!(matches!(ends(&stage)[&last], Verdict::DependencyFailed { .. }));
 }
 
-// ---- backfill -------------------------------------------------------------------------------------------------------
+// ---- backfill
+// -------------------------------------------------------------------------------------------------------
 
 /// When a job was first handed over.
 fn started_at(stage: &Stage, wanted: JobId) -> Option<u64> {
@@ -463,7 +467,8 @@ fn a_job_without_an_end_passes_where_the_first_one_needs_nothing() {
     stage.submit(limited(cores(3), 1, 60), Span::minutes(50));
     stage.submit(on_pool(cores(3)), Span::hours(9));
     stage.submit(limited(cores(4), 1, 30), Span::minutes(20));
-    // The first in the queue gets the first node in an hour; on the other one is a core that it will not need.
+    // The first in the queue gets the first node in an hour; on the other one is a core that it will not
+    // need.
     let endless = stage.submit(on_pool(cores(1)), Span::hours(5));
     assert!(started_at(&stage, endless).is_some());
     let node = stage.world.job(endless).and_then(|job| job.allocations.first().map(|allocation| allocation.node));
@@ -492,8 +497,8 @@ fn a_long_queue_is_looked_at_piece_by_piece() {
 proptest! {
     #![proptest_config(config(600))]
 
-    /// Where jobs take the time that they may, the first in the queue starts no later with backfill than without: the same
-    /// World goes on both ways, and the starts are compared.
+    /// Where jobs take the time that they may, the first in the queue starts no later with backfill than
+    /// without: the same World goes on both ways, and the starts are compared.
     #[test]
     fn backfill_never_delays_the_first(
         jobs in proptest::collection::vec((1_u32..=3, 1_u64..=4, 1_u32..90, 0_u32..8, 0_usize..3), 4..24),
@@ -526,7 +531,8 @@ proptest! {
                 without.pass(Span::hours(12));
                 let mut with = stage.clone();
                 with.pass(Span::hours(12));
-                // Nobody knew when the rest of its nodes would come, so it let others pass: it was not the first any more.
+                // Nobody knew when the rest of its nodes would come, so it let others pass: it was not the
+                // first any more.
                 if notes(&with, head).contains("others may pass") {
                     continue;
                 }
@@ -541,7 +547,8 @@ proptest! {
     }
 }
 
-// ---- tiers and what is kept ready -----------------------------------------------------------------------------------
+// ---- tiers and what is kept ready
+// -----------------------------------------------------------------------------------
 
 fn spot_cluster(stage: &mut Stage, name: &str, max: u32) -> ClusterId {
     let order = Order::CreateCluster {

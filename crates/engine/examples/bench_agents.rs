@@ -1,7 +1,8 @@
 //! What a thousand agents cost the server while nothing happens: memory, and processor time.
 //!
-//! `cargo run --release -p atelier-engine --example bench_agents -- [agents] [seconds]`. The agents are simulated by a second
-//! process; they say hello, answer, and send a sample every five seconds, as real ones do. Prints a line of JSON.
+//! `cargo run --release -p atelier-engine --example bench_agents -- [agents] [seconds]`. The agents are
+//! simulated by a second process; they say hello, answer, and send a sample every five seconds, as real ones
+//! do. Prints a line of JSON.
 #![allow(missing_docs, dead_code, reason = "a benchmark")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 

@@ -1,7 +1,8 @@
-//! Measures the durable loop and prints a line of JSON for each figure: `bench_loop [seconds] [callers] [figure]`.
+//! Measures the durable loop and prints a line of JSON for each figure:
+//! `bench_loop [seconds] [callers] [figure]`.
 //!
-//! On SQLite with synchronous = full, in the folder that `ATELIER_BENCH_FOLDER` names or in a temporary one. Nobody carries
-//! anything out: what is measured is taking, deciding, writing and answering.
+//! On SQLite with synchronous = full, in the folder that `ATELIER_BENCH_FOLDER` names or in a temporary one.
+//! Nobody carries anything out: what is measured is taking, deciding, writing and answering.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! The imperative shell around [`atelier_domain`]: it owns the store and the loop, and the drivers and the agent hub will
-//! live here. It knows no HTTP and no HTML.
+//! The imperative shell around [`atelier_domain`]: it owns the store and the loop, and the drivers and the
+//! agent hub will live here. It knows no HTTP and no HTML.
 
 pub mod clock;
 pub mod drivers;

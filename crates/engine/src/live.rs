@@ -1,7 +1,8 @@
 //! Telling live pages that something changed, and cutting off people who may no longer look.
 //!
-//! Only revisions travel, never data: a page that hears of a new revision fetches what it shows with its own rights. So
-//! a lost message costs a little time and nothing else, and a page that was away asks from where it left off.
+//! Only revisions travel, never data: a page that hears of a new revision fetches what it shows with its own
+//! rights. So a lost message costs a little time and nothing else, and a page that was away asks from where
+//! it left off.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,8 @@ use atelier_domain::UserId;
 use atelier_domain::history::Topic;
 use tokio::sync::{broadcast, watch};
 
-/// How many revisions are remembered with their topics; a page that was away for longer is told to refresh anyway.
+/// How many revisions are remembered with their topics; a page that was away for longer is told to refresh
+/// anyway.
 const REMEMBERED: usize = 4_096;
 
 /// The hub that the store publishes to and that streams listen to.
@@ -81,8 +83,9 @@ impl Live {
             return Vec::new();
         }
         let recent = self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        // Revisions are counted without a gap. If we did not see each one since, another process made some, or it is too
-        // long ago, or the page knows more than we do (a restored backup): then everything counts as changed.
+        // Revisions are counted without a gap. If we did not see each one since, another process made some,
+        // or it is too long ago, or the page knows more than we do (a restored backup): then everything
+        // counts as changed.
         let seen = recent.iter().rev().take_while(|(revision, _)| *revision > since).count();
         if i64::try_from(seen) != Ok(newest - since) {
             return wanted.to_vec();

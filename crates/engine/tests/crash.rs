@@ -1,9 +1,9 @@
 //! The crash test: a server that is killed at random moments while commands stream in forgets nothing that it
 //! acknowledged, and does nothing twice.
 //!
-//! The victim is this very test program, started again with an address in its environment. It says `SENT` before it gives a
-//! command and `ACK` with the answer after; what was sent and not acknowledged is given again, with the same id, to the next
-//! victim.
+//! The victim is this very test program, started again with an address in its environment. It says `SENT`
+//! before it gives a command and `ACK` with the answer after; what was sent and not acknowledged is given
+//! again, with the same id, to the next victim.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Named environments: kept on both databases, built for real with an index of the test's own, shared, collected.
+//! Named environments: kept on both databases, built for real with an index of the test's own, shared,
+//! collected.
 
 mod common;
 

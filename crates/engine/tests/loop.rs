@@ -166,7 +166,8 @@ on_both! {
     async fn a_predecessor_is_fenced(place: Place) {
         let old = started(&place, Manner::Idle).await;
         let pool = old.furnish(4).await;
-        // On SQLite the lock file keeps a second server out; a store of its own stands for one on another machine.
+        // On SQLite the lock file keeps a second server out; a store of its own stands for one on another
+        // machine.
         let epoch = "update installation set epoch = epoch + 1";
         let raw = AnyPool::connect(&place.address).await.expect("connects");
         sqlx::query(epoch).execute(&raw).await.expect("takes over");
@@ -447,7 +448,8 @@ async fn a_full_disk_loses_nothing() {
     };
     assert_eq!(failed, OrderError::Uncertain);
     let ballast = place.folder.path().join("ballast");
-    // The disk itself has room, so the ballast comes back at the next look; here it only matters that it was thrown off.
+    // The disk itself has room, so the ballast comes back at the next look; here it only matters that it was
+    // thrown off.
     store.limit_pages(100_000).await.expect("limits");
     let again = loop {
         match it.give_with(&format!("submit-{taken:04}"), submit(pool), payload()).await {

@@ -1,4 +1,5 @@
-//! Waiting for jobs to be over, and names that are known without asking the loop: proved on SQLite and on PostgreSQL.
+//! Waiting for jobs to be over, and names that are known without asking the loop: proved on SQLite and on
+//! PostgreSQL.
 
 mod common;
 

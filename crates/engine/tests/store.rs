@@ -3,8 +3,7 @@
 use atelier_domain::access::Role;
 use atelier_domain::account::{AccountState, AccountVerb, Refusal, Theme};
 use atelier_domain::history::{Actor, Event, Topic};
-use atelier_domain::throttle;
-use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId};
+use atelier_domain::{SessionKey, Timestamp, UserId, WorkspaceId, throttle};
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
 use atelier_engine::store::{

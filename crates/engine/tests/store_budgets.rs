@@ -1,4 +1,5 @@
-//! Budgets in the store: set, warned of, spent and taken away, over restarts. Each claim is proved on SQLite and on PostgreSQL.
+//! Budgets in the store: set, warned of, spent and taken away, over restarts. Each claim is proved on SQLite
+//! and on PostgreSQL.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! What the store says about clusters: what was decided, what they cost, and what their nodes did. Each claim is proved on
-//! SQLite and on PostgreSQL.
+//! What the store says about clusters: what was decided, what they cost, and what their nodes did. Each claim
+//! is proved on SQLite and on PostgreSQL.
 
 mod common;
 

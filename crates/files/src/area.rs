@@ -27,7 +27,6 @@ pub const TRASH: &str = "trash";
 pub struct Who {
     /// The short name, which is the name of their folder.
     pub handle: String,
-    /// Their user.
     pub uid: Option<u32>,
 }
 
@@ -41,8 +40,8 @@ pub struct Area {
 }
 
 impl Area {
-    /// In that folder, which is made if it is missing: everybody may add something at its top, and nobody may remove what is
-    /// another's there.
+    /// In that folder, which is made if it is missing: everybody may add something at its top, and nobody may
+    /// remove what is another's there.
     pub fn open(path: &Path) -> Result<Self> {
         if !path.is_dir() {
             std::fs::create_dir_all(path)?;
@@ -160,7 +159,8 @@ impl Area {
 /// A folder as a place to start from; needs no right to read it.
 pub const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
-/// Moves what somebody else has put under a name of ours out of the way: whoever owns a folder decides what is in it.
+/// Moves what somebody else has put under a name of ours out of the way: whoever owns a folder decides what
+/// is in it.
 fn step_aside(root: &OwnedFd, name: &str) -> Result<()> {
     let Ok(found) = statat(root, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
     let entry = Entry::of(name.to_owned(), &found);
@@ -171,7 +171,8 @@ fn step_aside(root: &OwnedFd, name: &str) -> Result<()> {
     Ok(renameat(root, name, root, aside)?)
 }
 
-/// Makes a folder if it is missing, and gives it to somebody. What is above it is ours, so nobody can put a link in the way.
+/// Makes a folder if it is missing, and gives it to somebody. What is above it is ours, so nobody can put a
+/// link in the way.
 fn make(above: &OwnedFd, name: &str, mode: u32, uid: Option<u32>) -> Result<()> {
     let is_new = match mkdirat(above, name, Mode::from_raw_mode(mode)) {
         Ok(()) => true,

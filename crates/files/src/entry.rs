@@ -5,9 +5,7 @@ use rustix::fs::{FileType, Stat};
 /// What kind of thing it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A folder.
     Folder,
-    /// A file.
     File,
     /// A link. It can be deleted and moved, and is not followed.
     Link,
@@ -39,9 +37,7 @@ impl Kind {
 /// A file or a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: Kind,
     /// How many bytes it has; 0 for folders.
     pub size: u64,

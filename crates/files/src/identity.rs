@@ -1,7 +1,8 @@
 //! Doing something as somebody.
 //!
-//! Users count for each thread on Linux. A thread of a server that is root takes on a person's user for the time of one piece of
-//! work and goes back afterwards, also when that panics; the real user stays root's, so that no process of the person may touch it.
+//! Users count for each thread on Linux. A thread of a server that is root takes on a person's user for the
+//! time of one piece of work and goes back afterwards, also when that panics; the real user stays root's, so
+//! that no process of the person may touch it.
 
 use std::cell::Cell;
 
@@ -11,7 +12,8 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use crate::error::{Error, Result};
 
 thread_local! {
-    /// Whether this thread has given up the groups that root came with: they would open what is closed to the person.
+    /// Whether this thread has given up the groups that root came with: they would open what is closed to the
+    /// person.
     static HAS_NO_GROUPS: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -1,7 +1,7 @@
 //! Outputs of a job into a folder of the area.
 //!
-//! Everything is copied beside first and put in its place in one step, so that the folder of a job is complete or not there. If it is
-//! there already, this was done before: nothing is copied twice.
+//! Everything is copied beside first and put in its place in one step, so that the folder of a job is
+//! complete or not there. If it is there already, this was done before: nothing is copied twice.
 
 use std::fs::File;
 use std::path::Path;
@@ -27,7 +27,6 @@ const DEEPEST: usize = 32;
 pub struct Kept {
     /// The folder in which it is.
     pub path: FilePath,
-    /// How many files.
     pub files: u64,
     /// How many bytes.
     pub bytes: u64,
@@ -36,9 +35,9 @@ pub struct Kept {
 }
 
 impl Area {
-    /// Copies what parts of a job left behind into the folder `name` in `into`, as its owner: each part as a subfolder, or as it is
-    /// where its name is empty. `steps` lead from `outputs`, which is ours, to each part; no link is followed. `allowed` says how
-    /// many bytes there may be.
+    /// Copies what parts of a job left behind into the folder `name` in `into`, as its owner: each part as a
+    /// subfolder, or as it is where its name is empty. `steps` lead from `outputs`, which is ours, to each
+    /// part; no link is followed. `allowed` says how many bytes there may be.
     pub fn keep(
         &self,
         who: &Who,

@@ -1,12 +1,12 @@
 //! The files of a workspace, on disk.
 //!
-//! An [`Area`] is one folder. Every path in it is a [`FilePath`](atelier_domain::files::FilePath) and is opened by the kernel
-//! *beneath* that folder (`openat2`, links never followed), so that neither a name nor somebody who swaps folders for links
-//! meanwhile leads outside. Everything is done as the person who asks ([`Who`]): where people have users of their own, the kernel
-//! judges each step exactly as in their sandbox.
+//! An [`Area`] is one folder. Every path in it is a [`FilePath`](atelier_domain::files::FilePath) and is
+//! opened by the kernel *beneath* that folder (`openat2`, links never followed), so that neither a name nor
+//! somebody who swaps folders for links meanwhile leads outside. Everything is done as the person who asks
+//! ([`Who`]): where people have users of their own, the kernel judges each step exactly as in their sandbox.
 //!
-//! A change is whole or not at all: content is written beside, made durable, and renamed to its place. Nothing here is async, and
-//! nothing knows the time; both come from outside.
+//! A change is whole or not at all: content is written beside, made durable, and renamed to its place.
+//! Nothing here is async, and nothing knows the time; both come from outside.
 //!
 //! | module | what is in it |
 //! | --- | --- |

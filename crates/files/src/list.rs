@@ -28,9 +28,7 @@ pub enum Order {
 /// Which part of a folder is wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// The order.
     pub order: Order,
-    /// Backwards.
     pub is_backwards: bool,
     /// Only names with this in them, whatever the case.
     pub part: String,
@@ -45,9 +43,7 @@ pub struct Wanted {
 /// A part of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The entries.
     pub entries: Vec<Entry>,
-    /// How many fit.
     pub matching: usize,
     /// How many there are.
     pub total: usize,
@@ -129,7 +125,8 @@ impl Area {
     }
 }
 
-/// So many names of one folder are read for a tree: it is beside something else, and must not cost more than that.
+/// So many names of one folder are read for a tree: it is beside something else, and must not cost more than
+/// that.
 const MOST_FOR_TREE: usize = 10_000;
 
 /// The folders in a folder.
@@ -144,8 +141,8 @@ pub struct Folders {
 }
 
 impl Area {
-    /// The folders in a folder, at most so many, and `kept` among them whatever its place. Names that begin with a dot are left
-    /// out.
+    /// The folders in a folder, at most so many, and `kept` among them whatever its place. Names that begin
+    /// with a dot are left out.
     pub fn folders(&self, who: &Who, path: &FilePath, most: usize, kept: Option<&str>) -> Result<Folders> {
         Self::acting(who, || {
             let name = if path.is_top() { "." } else { path.as_str() };

@@ -22,7 +22,6 @@ pub enum Expect {
     /// Whatever is there is replaced.
     #[default]
     Anything,
-    /// Nothing is there.
     Nothing,
     /// The version that somebody looked at.
     Version(String),
@@ -49,7 +48,6 @@ impl Drop for Staged {
 }
 
 impl Staged {
-    /// Adds to it.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.file {
             Some(file) => file.write_all(bytes).map_err(of_writing),
@@ -75,7 +73,8 @@ impl Area {
         })
     }
 
-    /// Whether that person could put something there, as far as that can be told before: nobody sends two gigabytes for nothing.
+    /// Whether that person could put something there, as far as that can be told before: nobody sends two
+    /// gigabytes for nothing.
     pub fn could_place(&self, who: &Who, path: &FilePath, expect: &Expect) -> Result<()> {
         Self::acting(who, || {
             let parent = path.parent().ok_or(Error::IsAFolder)?;
@@ -141,8 +140,9 @@ fn check(folder: &OwnedFd, path: &FilePath, expect: &Expect) -> Result<Option<En
     }
 }
 
-/// Whether a file may be replaced by who acts. Replacing needs rights in the folder alone, and the new file belongs to who wrote
-/// it: without this, whoever may write to a shared folder could take over what others do not let them change.
+/// Whether a file may be replaced by who acts. Replacing needs rights in the folder alone, and the new file
+/// belongs to who wrote it: without this, whoever may write to a shared folder could take over what others do
+/// not let them change.
 fn check_owner(folder: &OwnedFd, entry: &Entry) -> Result<()> {
     if entry.owner == rustix::process::geteuid().as_raw() {
         return Ok(());
@@ -151,7 +151,8 @@ fn check_owner(folder: &OwnedFd, entry: &Entry) -> Result<()> {
     Ok(accessat(folder, entry.name.as_str(), Access::WRITE_OK, how)?)
 }
 
-/// How open something new is: in somebody's own folder that folder is the door, elsewhere as open as the folder that it is in.
+/// How open something new is: in somebody's own folder that folder is the door, elsewhere as open as the
+/// folder that it is in.
 pub fn new_mode(path: &FilePath, folder: &OwnedFd) -> Result<u32> {
     if path.person().is_some() { Ok(0o755) } else { Ok(fstat(folder)?.st_mode & 0o777) }
 }

@@ -1,7 +1,8 @@
 //! What was deleted, and back.
 //!
-//! Everybody has a folder of their own for it, on the same disk: `<id>` is what was deleted and `<id>.json` says where it was. The
-//! note is durable before the thing moves, so whatever is there can be told apart after a crash: a note alone is swept.
+//! Everybody has a folder of their own for it, on the same disk: `<id>` is what was deleted and `<id>.json`
+//! says where it was. The note is durable before the thing moves, so whatever is there can be told apart
+//! after a crash: a note alone is swept.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -28,11 +29,9 @@ const MOST_NAMES: u32 = 1_000;
 pub struct Deleted {
     /// Under which it is kept.
     pub id: String,
-    /// Where it was.
     pub path: FilePath,
     /// When it was deleted, in milliseconds since 1970.
     pub at: i64,
-    /// What it is.
     pub kind: Kind,
     /// How many bytes it has, with all that is in it.
     pub size: u64,
@@ -63,7 +62,8 @@ impl Area {
                     file.write_all(&text).and_then(|()| file.sync_all()).map_err(of_writing)
                 });
             let moved = match written {
-                // A full disk must not keep anybody from making room: without its note it goes back by its name alone.
+                // A full disk must not keep anybody from making room: without its note it goes back by its
+                // name alone.
                 Ok(()) | Err(Error::Full { .. }) => renameat(&parent, path.name(), &trash, &id).map_err(Error::from),
                 Err(error) => Err(error),
             };
@@ -131,10 +131,11 @@ impl Area {
         })
     }
 
-    /// Removes something from the trash for good, or all that was deleted until some time. Says how many there were. What cannot
-    /// be removed does not keep the rest: the first problem is told at the end.
+    /// Removes something from the trash for good, or all that was deleted until some time. Says how many
+    /// there were. What cannot be removed does not keep the rest: the first problem is told at the end.
     pub fn purge(&self, who: &Who, id: Option<&str>, until: i64) -> Result<usize> {
-        // As ourselves: what others have put into a folder goes with it. Nothing is followed, and nothing outside is named.
+        // As ourselves: what others have put into a folder goes with it. Nothing is followed, and nothing
+        // outside is named.
         let trash = self.staging(TRASH, who)?;
         let folder = tree::step(&trash, ".")?;
         let mut names = Vec::new();

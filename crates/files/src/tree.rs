@@ -24,21 +24,22 @@ pub fn is_folder(folder: impl AsFd, name: &std::ffi::CStr, told: FileType) -> bo
     }
 }
 
-/// Makes a folder of ours one that we may change: programs leave folders behind that nobody may write to, and what is in those
-/// could never be removed by who owns them. What is another's stays as it is, and no link is followed.
+/// Makes a folder of ours one that we may change: programs leave folders behind that nobody may write to, and
+/// what is in those could never be removed by who owns them. What is another's stays as it is, and no link is
+/// followed.
 fn unlock(folder: impl AsFd, name: impl Arg) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(inner) = openat(folder, name, flags, Mode::empty()) else { return };
     let Ok(found) = fstat(&inner) else { return };
     if found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o700 != 0o700 {
-        // A folder that may not be read cannot be opened to be changed; the kernel's own name for what is open leads to it. If
-        // this does not work the removal says why.
+        // A folder that may not be read cannot be opened to be changed; the kernel's own name for what is
+        // open leads to it. If this does not work the removal says why.
         let _ = chmod(format!("/proc/self/fd/{}", inner.as_raw_fd()), Mode::from_raw_mode(0o700));
     }
 }
 
-/// Removes what has that name in a folder, with all that is in it, however deep: folders in folders are moved up first, so two
-/// are open at a time and no path gets long. Never follows a link.
+/// Removes what has that name in a folder, with all that is in it, however deep: folders in folders are moved
+/// up first, so two are open at a time and no path gets long. Never follows a link.
 pub fn remove(folder: &OwnedFd, name: &str) -> Result<()> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => return Ok(()),
@@ -53,7 +54,8 @@ pub fn remove(folder: &OwnedFd, name: &str) -> Result<()> {
             Err(Errno::NOENT) => continue,
             Err(error) => return Err(error.into()),
         };
-        // What is added meanwhile is found in the next round; somebody who never ends to add is left to the next sweep.
+        // What is added meanwhile is found in the next round; somebody who never ends to add is left to the
+        // next sweep.
         for _ in 0..8 {
             for found in Dir::read_from(&inner)? {
                 let found = found?;

@@ -1,6 +1,7 @@
-//! Content that comes in several requests: it can be cut off anywhere and go on where it was, also after a restart. What counts is
-//! what lies on the disk: `<id>.part` is the content so far, and `<id>.json` says where it is to go. When it is in its place,
-//! `<id>.done` says so until it is swept: whoever did not hear the last answer asks again and is told.
+//! Content that comes in several requests: it can be cut off anywhere and go on where it was, also after a
+//! restart. What counts is what lies on the disk: `<id>.part` is the content so far, and `<id>.json` says
+//! where it is to go. When it is in its place, `<id>.done` says so until it is swept: whoever did not hear
+//! the last answer asks again and is told.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -37,7 +38,6 @@ pub struct NewUpload {
 /// An upload that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upload {
-    /// Its id.
     pub id: String,
     /// Where it is to go.
     pub path: FilePath,
@@ -123,7 +123,8 @@ impl Area {
             Ok((Staged::reopened(file, folder, format!("{id}.part"), who.clone()), upload.path, expect))
         })?;
         let placed = self.place(staged, &path, &expect)?;
-        // It is in its place whatever becomes of the note: on a full disk whoever asks again hears that there is no such upload.
+        // It is in its place whatever becomes of the note: on a full disk whoever asks again hears that there
+        // is no such upload.
         let _ = Self::acting(who, || {
             let folder = self.staging(INCOMING, who)?;
             let note =
@@ -155,8 +156,8 @@ impl Area {
         })
     }
 
-    /// Removes what nobody has added to since some time. Says how many files there were. What cannot be removed does not keep the
-    /// rest: the first problem is told at the end.
+    /// Removes what nobody has added to since some time. Says how many files there were. What cannot be
+    /// removed does not keep the rest: the first problem is told at the end.
     pub fn sweep_uploads(&self, who: &Who, until: i64) -> Result<usize> {
         let folder = tree::step(self.staging(INCOMING, who)?, ".")?;
         let mut old = Vec::new();

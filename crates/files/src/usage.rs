@@ -33,7 +33,6 @@ pub struct Large {
 pub struct UsedBy {
     /// Bytes on disk, everything together.
     pub bytes: u64,
-    /// Files.
     pub files: u64,
     /// Of the bytes: what lies in the trash.
     pub trash: u64,
@@ -69,9 +68,7 @@ pub struct Usage {
     pub by_user: BTreeMap<u32, UsedBy>,
     /// By the short name of whose folder it lies in; what is shared is under the empty name.
     pub by_place: BTreeMap<String, UsedBy>,
-    /// Everything.
     pub bytes: u64,
-    /// Everything.
     pub files: u64,
     /// Whether there is more than was counted.
     pub is_partial: bool,
@@ -115,7 +112,8 @@ struct Frame {
     path: String,
 }
 
-/// In whose trash or uploads something lies. It counts as theirs, whoever made it: they alone can remove it from there.
+/// In whose trash or uploads something lies. It counts as theirs, whoever made it: they alone can remove it
+/// from there.
 struct Keeper {
     handle: String,
     uid: u32,

@@ -1,10 +1,10 @@
 //! A folder as one stream: a ZIP whose files are stored as they are.
 //!
-//! It is made while it is sent, piece by piece as somebody asks for the next, so it needs no room on the disk, holds no thread for
-//! a slow browser and has bounded memory: one piece, and the names of what was sent and of what waits in the folders on the way
-//! ([`Limits`]). Where there is more, the archive ends whole and says so. Sizes follow each file (they are known only then), and
-//! everything is written in the form that has no limits (ZIP64). Links and what cannot be read are left out and named in a last
-//! file.
+//! It is made while it is sent, piece by piece as somebody asks for the next, so it needs no room on the
+//! disk, holds no thread for a slow browser and has bounded memory: one piece, and the names of what was sent
+//! and of what waits in the folders on the way ([`Limits`]). Where there is more, the archive ends whole and
+//! says so. Sizes follow each file (they are known only then), and everything is written in the form that has
+//! no limits (ZIP64). Links and what cannot be read are left out and named in a last file.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -78,8 +78,8 @@ struct Current {
     file: File,
     crc: crc32fast::Hasher,
     size: u64,
-    /// How much of it is still to come. A file that grows meanwhile is read as far as it went when it was opened: a log that is
-    /// written to all the time would never end.
+    /// How much of it is still to come. A file that grows meanwhile is read as far as it went when it was
+    /// opened: a log that is written to all the time would never end.
     left: u64,
 }
 
@@ -387,7 +387,6 @@ fn open(folder: &OwnedFd, name: &str) -> Result<(File, Entry)> {
 
 /// What was read of a folder.
 struct Names {
-    /// The first last.
     names: Vec<(String, FileType)>,
     /// How many bytes they have together.
     bytes: usize,

@@ -43,8 +43,8 @@ fn names(area: &Area, at: &str) -> Vec<String> {
     area.list(&who(), &path(at), &wanted).expect("lists").entries.into_iter().map(|entry| entry.name).collect()
 }
 
-/// Whether a test goes without something that it needs. That is said with a variable: a test that looks green and has tested
-/// nothing is worse than one that fails.
+/// Whether a test goes without something that it needs. That is said with a variable: a test that looks green
+/// and has tested nothing is worse than one that fails.
 fn is_left_out(has: bool, what: &str, variable: &str) -> bool {
     let is_meant = std::env::var_os(variable).is_some();
     assert!(has || is_meant, "this test needs {what}; set {variable}=1 if it is meant to be left out");
@@ -114,7 +114,8 @@ fn a_deep_tree_goes_with_few_open_folders() {
     assert_eq!(area.purge(&who(), None, i64::MAX).expect("purges"), 1);
 }
 
-/// Programs leave folders behind that nobody may write to or even look into. Root may always, so this is done as somebody else.
+/// Programs leave folders behind that nobody may write to or even look into. Root may always, so this is done
+/// as somebody else.
 #[test]
 fn folders_that_nobody_may_write_to_go_from_the_trash() {
     if is_without_root() {
@@ -300,7 +301,8 @@ fn links_lead_nowhere() {
     assert_eq!(std::fs::read_to_string(folder.path().join("secret")).expect("is there"), "hush");
 }
 
-/// Somebody swaps a folder for a link to the outside, over and over, while everything that there is is done in it.
+/// Somebody swaps a folder for a link to the outside, over and over, while everything that there is is done
+/// in it.
 #[test]
 fn a_race_with_links_never_leaves_the_area() {
     let (folder, area) = area();
@@ -470,7 +472,8 @@ fn outputs_are_kept_once_and_whole() {
     assert_eq!(none.expect("works"), None);
 }
 
-/// With users of their own the kernel judges. Needs root; the product says elsewhere that people are not kept apart without it.
+/// With users of their own the kernel judges. Needs root; the product says elsewhere that people are not kept
+/// apart without it.
 #[test]
 fn with_users_of_their_own_the_disk_decides() {
     if is_without_root() {
@@ -507,7 +510,8 @@ fn with_users_of_their_own_the_disk_decides() {
     put(&ines, "team/plan.txt", "one").expect("writes");
     put(&noor, "team/plan.txt", "two").expect("writes");
     put(&noor, "team/new.txt", "three").expect("writes");
-    // What its owner does not let others change is not taken over by replacing it, whatever the folder allows.
+    // What its owner does not let others change is not taken over by replacing it, whatever the folder
+    // allows.
     put(&ines, "team/mine.txt", "mine").expect("writes");
     std::fs::set_permissions(area.path().join("team/mine.txt"), std::fs::Permissions::from_mode(0o644))
         .expect("closes");
@@ -532,7 +536,8 @@ fn with_users_of_their_own_the_disk_decides() {
     assert!(matches!(area.look(&nobody, &path("Users")), Err(Error::Denied)), "nobody acts as root");
 }
 
-/// Before there were files anybody could make something of these names; whoever owns it must not decide what is in it.
+/// Before there were files anybody could make something of these names; whoever owns it must not decide what
+/// is in it.
 #[test]
 fn what_others_put_under_our_names_steps_aside() {
     if is_without_root() {

@@ -14,7 +14,6 @@ use tokio::sync::watch;
 pub struct Cutter(Arc<watch::Sender<bool>>);
 
 impl Cutter {
-    /// Ends it.
     pub fn cut(&self) {
         self.0.send_replace(true);
     }

@@ -21,7 +21,8 @@ use crate::{Entry, Studio, Visit, Wanted, forward};
 
 /// The most channels of one connection.
 pub const MOST_CHANNELS: usize = 64;
-/// The most channels of one connection over its whole life: the library keeps a little of each that was closed from here.
+/// The most channels of one connection over its whole life: the library keeps a little of each that was
+/// closed from here.
 const MOST_EVER: usize = 100_000;
 /// So many changes of size and signals wait for a session; what comes on top of them is dropped.
 const MOST_CONTROLS: usize = 32;
@@ -117,8 +118,8 @@ enum Running {
     Files,
 }
 
-/// The channels of a connection. What runs in one takes it out when that is over: the library tells of a channel that the client has
-/// closed, and not of one that was closed from here or never accepted.
+/// The channels of a connection. What runs in one takes it out when that is over: the library tells of a
+/// channel that the client has closed, and not of one that was closed from here or never accepted.
 #[derive(Clone, Default)]
 struct Channels(Arc<Mutex<HashMap<ChannelId, Open>>>);
 
@@ -332,7 +333,8 @@ impl russh::server::Handler for Handler {
         }
     }
 
-    /// Nobody gets in this way. It is how a client can be told why its keys did not, in words that people see.
+    /// Nobody gets in this way. It is how a client can be told why its keys did not, in words that people
+    /// see.
     async fn auth_keyboard_interactive<'a>(
         &'a mut self,
         _user: &str,
@@ -486,7 +488,8 @@ impl russh::server::Handler for Handler {
         session: &mut Session,
     ) -> Result<(), Self::Error> {
         if let Some(open) = self.open.lock().get(&channel) {
-            // What has ended needs no size any more, and who sends sizes faster than they are taken gets the ones before.
+            // What has ended needs no size any more, and who sends sizes faster than they are taken gets the
+            // ones before.
             let _ = open.control.try_send(Control::Size(small(col_width), small(row_height)));
         }
         session.channel_success(channel)

@@ -1,17 +1,20 @@
 //! What a client has sent and nobody has taken yet.
 //!
-//! The library gives a client more window as soon as its data has come, not when somebody has taken it. It asks, though, how large
-//! the next window shall be ([`Intake::window`]): while too much lies here, the answer is two bytes, so that the client sends next
-//! to nothing and is asked about again with each of its small packets. Reading goes on all the while.
+//! The library gives a client more window as soon as its data has come, not when somebody has taken it. It
+//! asks, though, how large the next window shall be ([`Intake::window`]): while too much lies here, the
+//! answer is two bytes, so that the client sends next to nothing and is asked about again with each of its
+//! small packets. Reading goes on all the while.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A client may have so much on its way in a channel at first. The library takes up to twice as much while keys are exchanged anew.
+/// A client may have so much on its way in a channel at first. The library takes up to twice as much while
+/// keys are exchanged anew.
 pub const WINDOW: u32 = 512 << 10;
-/// And so much once it sends, while it uses few channels: a little less than twice the first, for what packets are wrapped in.
+/// And so much once it sends, while it uses few channels: a little less than twice the first, for what
+/// packets are wrapped in.
 const WIDER: u32 = 960 << 10;
 /// With more channels than this windows stay as they were at first.
 const FEW: usize = 2;
@@ -19,8 +22,8 @@ const FEW: usize = 2;
 const ENOUGH: usize = 1 << 20;
 /// The smallest window that is asked about again.
 const TRICKLE: u32 = 2;
-/// More than this no client can have sent that keeps to its windows: 64 channels with the first one, two of them with a wider one, what
-/// lay here before it was held back, and some room to spare.
+/// More than this no client can have sent that keeps to its windows: 64 channels with the first one, two of
+/// them with a wider one, what lay here before it was held back, and some room to spare.
 const MOST: usize = 40 << 20;
 /// More than this never lies here of all connections together without ending those that are held back.
 const MOST_OF_ALL: usize = 512 << 20;
@@ -58,7 +61,8 @@ impl Intake {
         self.held.load(Ordering::Relaxed) > ENOUGH
     }
 
-    /// Whether more lies here than may: of this client, or of all while this one is among those that cause it.
+    /// Whether more lies here than may: of this client, or of all while this one is among those that cause
+    /// it.
     pub fn is_flooded(&self) -> bool {
         self.held.load(Ordering::Relaxed) > MOST || (self.is_full() && self.all.load(Ordering::Relaxed) > MOST_OF_ALL)
     }
@@ -107,7 +111,6 @@ impl Inbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something has come.
     pub fn add(&self, bytes: &[u8]) {
         let mut waiting = self.lock();
         if waiting.is_over {
@@ -118,7 +121,6 @@ impl Inbox {
         self.come.notify_one();
     }
 
-    /// Nothing more comes.
     pub fn end(&self) {
         self.lock().is_over = true;
         self.come.notify_one();
@@ -132,7 +134,8 @@ impl Inbox {
         waiting.is_over = true;
     }
 
-    /// What has come, at most so much; waits for it. Nothing once there is no more. Whatever is taken is no longer held.
+    /// What has come, at most so much; waits for it. Nothing once there is no more. Whatever is taken is no
+    /// longer held.
     pub async fn take(&self, most: usize) -> Option<Vec<u8>> {
         loop {
             {
@@ -217,7 +220,8 @@ mod tests {
         let (first, wider) = (WINDOW as usize, WIDER as usize);
         let most = ENOUGH + crate::handler::MOST_CHANNELS * first + (FEW + 1) * wider;
         assert!(most < MOST, "{most}");
-        // The library allows twice the first window while it waits for the client's half of a new exchange of keys.
+        // The library allows twice the first window while it waits for the client's half of a new exchange of
+        // keys.
         assert!(wider + (wider >> 6) <= 2 * first);
     }
 }

@@ -20,7 +20,8 @@ impl std::fmt::Debug for HostKey {
 }
 
 impl HostKey {
-    /// The key in that file. One that is not there is made from the seed, and is whole or not there at all if this is cut short.
+    /// The key in that file. One that is not there is made from the seed, and is whole or not there at all if
+    /// this is cut short.
     ///
     /// # Errors
     /// For people: a file that cannot be read or written, or holds something else.

@@ -11,11 +11,13 @@
 //! | `key` | the server's own key |
 //! | `plain` | words that every client shows as they are |
 //!
-//! It knows nothing of people and instances: that is asked of a [`Studio`], and a [`Visit`] opens streams into an instance.
+//! It knows nothing of people and instances: that is asked of a [`Studio`], and a [`Visit`] opens streams
+//! into an instance.
 //!
-//! **Flow.** What goes out waits for the client's window. What comes in is kept for whoever takes it ([`intake`]), and reading never
-//! stops: a client's word that it has room again comes over the same connection as its data, and a session that waited for the
-//! one before it took the other would wait for ever. Instead, a client whose data nobody takes is given no more window.
+//! **Flow.** What goes out waits for the client's window. What comes in is kept for whoever takes it
+//! ([`intake`]), and reading never stops: a client's word that it has room again comes over the same
+//! connection as its data, and a session that waited for the one before it took the other would wait for
+//! ever. Instead, a client whose data nobody takes is given no more window.
 
 mod cut;
 mod forward;
@@ -27,21 +29,20 @@ mod places;
 mod plain;
 mod session;
 
-pub use key::HostKey;
-pub use listener::{Limits, serve};
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use atelier_pipe::Wire;
 use atelier_protocol::remote::{Endpoint, SessionStart};
+pub use key::HostKey;
+pub use listener::{Limits, serve};
 
 /// Who knows people, keys and instances.
 #[async_trait]
 pub trait Studio: Send + Sync + 'static {
-    /// Somebody shows a key, by its fingerprint (`SHA256:…`), and has not proved that it is theirs. An error is for that person to
-    /// read; it may say nothing that only the key's owner should know.
+    /// Somebody shows a key, by its fingerprint (`SHA256:…`), and has not proved that it is theirs. An error
+    /// is for that person to read; it may say nothing that only the key's owner should know.
     async fn offered(&self, fingerprint: &str, from: SocketAddr) -> Result<(), String>;
 
     /// Somebody has proved that a key is theirs, and wants to go where the user name says.
@@ -58,16 +59,13 @@ pub trait Studio: Send + Sync + 'static {
 pub enum Entry {
     /// No, and why: for that person to read.
     Refused(String),
-    /// Yes.
     Welcome(Arc<dyn Visit>),
 }
 
 /// What is wanted of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// A process.
     Session(SessionStart),
-    /// Files.
     Sftp,
     /// Something that listens in there.
     Connect(Endpoint),
@@ -88,6 +86,7 @@ pub trait Visit: Send + Sync {
     /// Waits until the connection has to end, and says why.
     async fn must_end(&self) -> String;
 
-    /// The connection is over, after so many bytes; why, if it had to. May be told more than once, and counts the first time.
+    /// The connection is over, after so many bytes; why, if it had to. May be told more than once, and counts
+    /// the first time.
     fn left(&self, received: u64, sent: u64, why: Option<&str>);
 }

@@ -36,7 +36,8 @@ impl Default for Limits {
 
 /// How long a client gets to hear why it is cut off.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// A client that is not heard of is asked whether it is there after so long, and is gone after three times that.
+/// A client that is not heard of is asked whether it is there after so long, and is gone after three times
+/// that.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// Keys that do not fit are refused after so long, whoever has them.
 const REFUSAL: Duration = Duration::from_millis(100);

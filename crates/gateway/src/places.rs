@@ -1,6 +1,7 @@
 //! How many connections there may be: in all, of strangers, and of strangers from one address.
 //!
-//! Without the last, whoever opens connections and says nothing keeps everybody else out for as long as strangers may take.
+//! Without the last, whoever opens connections and says nothing keeps everybody else out for as long as
+//! strangers may take.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -71,7 +72,8 @@ fn lock(by_address: &Mutex<HashMap<IpAddr, usize>>) -> MutexGuard<'_, HashMap<Ip
     by_address.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What an address counts under. A network of IPv6 belongs to one customer, who has as many addresses as they like.
+/// What an address counts under. A network of IPv6 belongs to one customer, who has as many addresses as they
+/// like.
 fn customer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -1,7 +1,8 @@
 //! A connection goes from one process of this machine to another, over a connection between the two.
 //!
-//! Bytes to an application on the server's own machine need not go through the agent: it gives the server the connection itself
-//! and steps out. Each small request is then passed on once instead of twice, and wakes one process less each way.
+//! Bytes to an application on the server's own machine need not go through the agent: it gives the server the
+//! connection itself and steps out. Each small request is then passed on once instead of twice, and wakes one
+//! process less each way.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,8 +17,8 @@ use tokio::net::UnixStream;
 
 use crate::wire::{Bare, Wire};
 
-/// Says that the other may give now. Before it, whoever has read the head of the connection might read too far and lose what is
-/// given: handles belong to bytes.
+/// Says that the other may give now. Before it, whoever has read the head of the connection might read too
+/// far and lose what is given: handles belong to bytes.
 const READY: u8 = b'r';
 /// What a handle is sent with.
 const GIVEN: u8 = b'g';

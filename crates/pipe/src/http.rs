@@ -1,4 +1,5 @@
-//! One question over HTTP/1.1 and its answer, over any connection. hyper speaks; this is what all who ask have in common.
+//! One question over HTTP/1.1 and its answer, over any connection. hyper speaks; this is what all who ask
+//! have in common.
 
 use std::future::Future;
 use std::io::{self, Read};
@@ -42,9 +43,7 @@ pub fn question(
 /// An answer, of which the body is still to come. Whoever drops it hangs up.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     body: Incoming,
     _mover: Mover,
@@ -60,7 +59,8 @@ impl Drop for Mover {
     }
 }
 
-/// Asks, and gives the answer as soon as its head is there. Takes what applications of all kinds send for headers.
+/// Asks, and gives the answer as soon as its head is there. Takes what applications of all kinds send for
+/// headers.
 pub async fn ask(wire: Wire, question: Question) -> io::Result<Answer> {
     let mut kind = http1::Builder::new();
     kind.allow_obsolete_multiline_headers_in_responses(true)
@@ -130,7 +130,6 @@ impl Waiting {
         Ok(Self { runtime, patience })
     }
 
-    /// Waits.
     pub fn wait<T>(&self, what: impl Future<Output = io::Result<T>>) -> io::Result<T> {
         self.runtime.block_on(async {
             let late = |_| io::Error::from(io::ErrorKind::TimedOut);

@@ -11,12 +11,13 @@ const PIECE: usize = 128 << 10;
 const TURNS: u32 = 8;
 
 thread_local! {
-    /// What is on its way from one connection to the other, within one call: connections that are quiet hold no buffer, and those
-    /// that are not need no new one each time.
+    /// What is on its way from one connection to the other, within one call: connections that are quiet hold
+    /// no buffer, and those that are not need no new one each time.
     static PASSING: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE]);
 }
 
-/// Carries bytes both ways until both ends have said all, or one of them is broken. Says how many went each way.
+/// Carries bytes both ways until both ends have said all, or one of them is broken. Says how many went each
+/// way.
 pub async fn join(one: Wire, other: Wire) -> io::Result<(u64, u64)> {
     let (mut one, mut other) = match (one.bare(), other.bare()) {
         (Ok((one, forth)), Ok((other, back))) => {
@@ -61,7 +62,6 @@ async fn carry(from: &Bare, to: &Bare, early: Vec<u8>) -> io::Result<u64> {
 
 /// What one call has carried.
 enum Passed {
-    /// There was nothing.
     Nothing,
     /// So much, and all of it is written.
     All(usize),

@@ -1,7 +1,7 @@
 //! Connections as they are, two of them joined, and one given away.
 //!
-//! Bytes to an application go through two processes: server and agent. Both do the same, and thousands of such connections are
-//! open and idle most of the time, so one that has nothing to say must hold no buffer.
+//! Bytes to an application go through two processes: server and agent. Both do the same, and thousands of
+//! such connections are open and idle most of the time, so one that has nothing to say must hold no buffer.
 
 mod handover;
 pub mod http;

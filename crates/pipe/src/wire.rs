@@ -19,9 +19,7 @@ pub struct Wire {
 
 /// What a connection is made of.
 enum Stream {
-    /// On this machine.
     Unix(UnixStream),
-    /// Over the network.
     Tcp(TcpStream),
     /// With something in between, as TLS.
     Other(Box<dyn Bytes>),
@@ -102,7 +100,6 @@ impl AsyncWrite for Wire {
 }
 
 impl Wire {
-    /// Of another kind.
     pub fn other(stream: impl Bytes + 'static) -> Self {
         Self { stream: Stream::Other(Box::new(stream)), early: Vec::new() }
     }

@@ -44,7 +44,8 @@ pub struct AgentConfig {
     /// Whether people are kept apart where that is possible: when it runs as root.
     #[serde(default = "yes")]
     pub isolate: bool,
-    /// Whether people who are kept apart have a private view of the system too, where bubblewrap can make one.
+    /// Whether people who are kept apart have a private view of the system too, where bubblewrap can make
+    /// one.
     #[serde(default = "yes")]
     pub view: bool,
     /// Output of one part of a job that waits for the server, in MiB; with more, the job has to wait.
@@ -104,8 +105,8 @@ impl AgentConfig {
         }
     }
 
-    /// Which of the machine's GPUs the node has, the lowest number first. Who was told none takes the machine's first ones: so
-    /// it was before drivers said which.
+    /// Which of the machine's GPUs the node has, the lowest number first. Who was told none takes the
+    /// machine's first ones: so it was before drivers said which.
     pub fn devices(&self) -> Vec<u64> {
         let mut devices = if self.gpus.is_empty() { (0..self.shape.gpus).collect() } else { self.gpus.clone() };
         devices.sort_unstable();

@@ -28,7 +28,6 @@ const MAX_NAME: usize = 256;
 /// Why a frame was not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Too large.
     #[error("a frame has at most {MAX_FRAME} bytes; this has {0}")]
     TooLarge(usize),
     /// The first message is too long.
@@ -39,14 +38,7 @@ pub enum DecodeError {
     NotAMessage(String),
     /// A list or text in it is too long.
     #[error("{what} has at most {most} entries; this has {found}")]
-    TooLong {
-        /// Which.
-        what: &'static str,
-        /// The limit.
-        most: usize,
-        /// What came.
-        found: usize,
-    },
+    TooLong { what: &'static str, most: usize, found: usize },
     /// A binary frame of no known kind, or cut short.
     #[error("a binary frame of {0} bytes that is none of ours")]
     NotBytes(usize),
@@ -164,23 +156,14 @@ pub fn decode_to_agent(text: &str) -> Result<ToAgent, DecodeError> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bytes {
     /// Output of a part of a job, from that offset on.
-    Output {
-        /// Which.
-        part: AllocationKey,
-        /// Where it begins.
-        offset: u64,
-        /// The output.
-        bytes: Vec<u8>,
-    },
+    Output { part: AllocationKey, offset: u64, bytes: Vec<u8> },
     /// A piece of a file, from that offset on; it is the last if nothing is left of `total`.
     File {
         /// Which, by the hash of its content: 32 bytes.
         blob: [u8; 32],
-        /// Where it begins.
         offset: u64,
         /// How long the file is.
         total: u64,
-        /// The piece.
         bytes: Vec<u8>,
     },
 }

@@ -8,18 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::message::Person;
 use crate::remote::{Endpoint, SessionStart};
 
-/// An instance to be set up on its node. The same generation again changes nothing; a later one replaces what is there.
+/// An instance to be set up on its node. The same generation again changes nothing; a later one replaces what
+/// is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetUp {
-    /// Which.
     pub instance: InstanceId,
-    /// Of which operation.
     pub generation: u64,
     /// Its name, for prompts and variables.
     pub name: String,
     /// The workspace, for variables.
     pub workspace: String,
-    /// Whose it is.
     pub person: Person,
     /// The folder of the instance on this machine: home, layers, sockets and logs are below it.
     pub folder: std::path::PathBuf,
@@ -49,7 +47,8 @@ pub struct SetUp {
 pub struct App {
     /// Its name in addresses: at most 16 of a–z, 0–9 and `-`.
     pub name: String,
-    /// The program with its arguments. `{socket}`, `{port}`, `{home}` and `{layer}` become what they are in the sandbox.
+    /// The program with its arguments. `{socket}`, `{port}`, `{home}` and `{layer}` become what they are in
+    /// the sandbox.
     pub argv: Vec<String>,
     /// Asked until it answers; then the application is ready.
     pub health: String,
@@ -73,7 +72,8 @@ pub struct App {
     /// Whether it is started only when somebody opens it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_on_demand: bool,
-    /// Whether it reserves far more addresses than it uses memory, so that a limit of those, where there is no better one, would end it.
+    /// Whether it reserves far more addresses than it uses memory, so that a limit of those, where there is
+    /// no better one, would end it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reserves_much: bool,
     /// Whether somebody added it to their instance, so that [`CustomApps`] replaces it.
@@ -81,14 +81,13 @@ pub struct App {
     pub is_custom: bool,
 }
 
-/// The applications that people added to an instance, in place of those that were known before. What is as before goes on.
+/// The applications that people added to an instance, in place of those that were known before. What is as
+/// before goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CustomApps {
-    /// To which.
     pub instance: InstanceId,
     /// As of when they were read. What was read earlier than what is known counts for nothing.
     pub revision: i64,
-    /// All of them.
     pub apps: Vec<App>,
 }
 
@@ -101,7 +100,6 @@ pub struct Script {
     pub blob: String,
     /// The size of its text.
     pub size: u64,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// How long it may take, in seconds.
     pub limit_seconds: u64,
@@ -110,11 +108,8 @@ pub struct Script {
 /// Scripts to be run one after another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunScripts {
-    /// In which instance.
     pub instance: InstanceId,
-    /// Of which operation.
     pub generation: u64,
-    /// Which.
     pub scripts: Vec<Script>,
     /// Whether they get the owner's home; else an empty folder in its place.
     pub is_trusted: bool,
@@ -125,47 +120,26 @@ pub struct RunScripts {
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
     /// To an application's socket, as they are.
-    App {
-        /// In which instance.
-        instance: InstanceId,
-        /// Which.
-        name: String,
-    },
+    App { instance: InstanceId, name: String },
     /// To a terminal, as frames (see [`crate::terminal`]). One that does not exist is begun.
     Terminal {
-        /// In which instance.
         instance: InstanceId,
         /// Which of its terminals: at most 16 of a–z, 0–9 and `-`.
         session: String,
     },
     /// From a log of the instance, as it is and as it grows.
     Log {
-        /// Of which instance.
         instance: InstanceId,
         /// Which: `setup`, or the name of an application.
         name: String,
-        /// From where.
         offset: u64,
     },
     /// To a process of its own, as frames (see [`crate::remote`]). It ends with the stream.
-    Session {
-        /// In which instance.
-        instance: InstanceId,
-        /// What runs.
-        start: Box<SessionStart>,
-    },
+    Session { instance: InstanceId, start: Box<SessionStart> },
     /// To a server of the person's files, as SFTP speaks.
-    Sftp {
-        /// In which instance.
-        instance: InstanceId,
-    },
+    Sftp { instance: InstanceId },
     /// To something that listens, connected to from inside the instance.
-    Connect {
-        /// In which instance.
-        instance: InstanceId,
-        /// What listens.
-        to: Endpoint,
-    },
+    Connect { instance: InstanceId, to: Endpoint },
 }
 
 impl Target {
@@ -192,7 +166,6 @@ pub enum AppState {
     OnDemand,
     /// Its process runs and does not answer yet.
     Starting,
-    /// It answers.
     Ready,
     /// It ended, and is started again soon.
     BackingOff,
@@ -203,9 +176,7 @@ pub enum AppState {
 /// What is known of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppStatus {
-    /// Which.
     pub name: String,
-    /// How it does.
     pub state: AppState,
     /// For how long it has been so, in milliseconds.
     pub since_ms: u64,
@@ -223,11 +194,8 @@ pub struct AppStatus {
 /// All applications and terminals of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppsStatus {
-    /// Of which.
     pub instance: InstanceId,
-    /// Of which operation.
     pub generation: u64,
-    /// The applications.
     pub apps: Vec<AppStatus>,
     /// The terminals that are open.
     pub terminals: Vec<String>,
@@ -236,7 +204,6 @@ pub struct AppsStatus {
 /// One kind of activity and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
-    /// Which kind.
     pub source: Source,
     /// Whether there was any in the stretch.
     pub is_active: bool,
@@ -247,13 +214,10 @@ pub struct Signal {
 /// What was going on in an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
-    /// In which.
     pub instance: InstanceId,
     /// For how many milliseconds up to now that was watched.
     pub stretch_ms: u64,
-    /// What was seen.
     pub signals: Vec<Signal>,
-    /// The largest processes.
     pub processes: Vec<Process>,
 }
 
@@ -262,7 +226,6 @@ pub struct Activity {
 pub struct Process {
     /// Its number, as the agent sees it.
     pub pid: u32,
-    /// Its name.
     pub name: String,
     /// Thousandths of a core in use.
     pub cores: u64,

@@ -1,12 +1,13 @@
 //! What the server and the agents on nodes say to each other over one WebSocket.
 //!
-//! Text frames carry [`ToServer`] and [`ToAgent`] as JSON; binary frames carry bytes ([`Bytes`]): output of jobs one way, files
-//! for jobs the other. Every frame has a largest size, every list a largest length, and decoding never panics: whoever sends
-//! something else is told what was wrong and cut off.
+//! Text frames carry [`ToServer`] and [`ToAgent`] as JSON; binary frames carry bytes ([`Bytes`]): output of
+//! jobs one way, files for jobs the other. Every frame has a largest size, every list a largest length, and
+//! decoding never panics: whoever sends something else is told what was wrong and cut off.
 //!
-//! **Nothing is lost, nothing counts twice.** Events of an agent are numbered and said again until the server has made them
-//! durable ([`ToAgent::Heard`]). Output has offsets: the server keeps what is next, ignores what it has, and says how far it got
-//! ([`ToAgent::Kept`]). Within one connection all output of a part precedes the event that it is off.
+//! **Nothing is lost, nothing counts twice.** Events of an agent are numbered and said again until the server
+//! has made them durable ([`ToAgent::Heard`]). Output has offsets: the server keeps what is next, ignores
+//! what it has, and says how far it got ([`ToAgent::Kept`]). Within one connection all output of a part
+//! precedes the event that it is off.
 
 mod config;
 mod frame;
@@ -42,8 +43,8 @@ pub const BEAT_SECONDS: u64 = 10;
 pub const STREAM: &str = "atelier-stream";
 /// The header in which an agent shows the ticket of a stream.
 pub const TICKET: &str = "atelier-ticket";
-/// The header in which an agent offers, and the server accepts, that the agent gives the server the connection to an application
-/// and steps out. Only within one machine.
+/// The header in which an agent offers, and the server accepts, that the agent gives the server the
+/// connection to an application and steps out. Only within one machine.
 pub const HANDOVER: &str = "atelier-handover";
 /// Where an agent dials for a stream.
 pub const STREAM_PATH: &str = "/agent/stream";

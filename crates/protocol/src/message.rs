@@ -14,8 +14,9 @@ use crate::node::{Facts, Sample};
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Auth {
-    /// For the first time: the token that its driver gave it, and a secret of its own making. The same agent may say so again
-    /// until it has heard the welcome; with another secret the token is worth nothing any more.
+    /// For the first time: the token that its driver gave it, and a secret of its own making. The same agent
+    /// may say so again until it has heard the welcome; with another secret the token is worth nothing any
+    /// more.
     Join {
         /// Given by the driver.
         token: String,
@@ -42,7 +43,6 @@ impl std::fmt::Debug for Auth {
 /// The first message of an agent on each connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// What it speaks.
     pub protocol: u32,
     /// Which node it is.
     pub node: NodeId,
@@ -52,7 +52,8 @@ pub struct Hello {
     pub facts: Facts,
     /// Parts of jobs that it has and has not said to be off.
     pub parts: Vec<AllocationKey>,
-    /// Whether there are more of them, in [`ToServer::Parts`]: a hello is short, since it comes from who knows whom.
+    /// Whether there are more of them, in [`ToServer::Parts`]: a hello is short, since it comes from who
+    /// knows whom.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
 }
@@ -80,9 +81,7 @@ impl Hello {
 /// An event with its number. Numbers of one agent go up by one and begin with 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbered {
-    /// Its number.
     pub number: u64,
-    /// What happened.
     pub event: Event,
 }
 
@@ -93,73 +92,47 @@ pub enum Event {
     /// A part runs. Left out if it is over before it could be said.
     Started(AllocationKey),
     /// A part could not be started; nothing of it is left.
-    Refused {
-        /// Which.
-        part: AllocationKey,
-        /// Why.
-        detail: Text,
-    },
+    Refused { part: AllocationKey, detail: Text },
     /// A part that it was asked to give back has not begun here, and will not.
     GivenBack(AllocationKey),
     /// The processes of a part have ended; output is still being handed over. Left out if that is quick.
-    Exited {
-        /// Which.
-        part: AllocationKey,
-        /// How.
-        exit: Exit,
-    },
+    Exited { part: AllocationKey, exit: Exit },
     /// Nothing of a part is left, and all its output was sent before this.
-    Off {
-        /// Which.
-        part: AllocationKey,
-        /// How it ended.
-        exit: Exit,
-    },
+    Off { part: AllocationKey, exit: Exit },
     /// Told to drain, it has nothing left.
     Drained,
     /// An instance is set up, or cannot be.
     SetUp {
-        /// Which.
         instance: InstanceId,
-        /// Of which operation.
         generation: u64,
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
     /// The scripts of an instance are done.
     ScriptsDone {
-        /// Of which.
         instance: InstanceId,
-        /// Of which operation.
         generation: u64,
-        /// Whether the creation script, if it was to run, has ended well, whatever became of the startup script.
+        /// Whether the creation script, if it was to run, has ended well, whatever became of the startup
+        /// script.
         creation_done: bool,
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
     /// All applications of an instance have answered.
-    Healthy {
-        /// Of which.
-        instance: InstanceId,
-        /// Of which operation.
-        generation: u64,
-    },
+    Healthy { instance: InstanceId, generation: u64 },
 }
 
 /// What an agent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToServer {
-    /// Who it is.
     Hello(Box<Hello>),
     /// More parts of jobs, right after a hello that said so. Only then is it welcome.
     Parts {
-        /// Which.
         parts: Vec<AllocationKey>,
         /// Whether there are still more.
         more: bool,
     },
-    /// What happened.
     Events(Vec<Numbered>),
     /// How the node is doing. Also a sign of life.
     Sample(Box<Sample>),
@@ -167,12 +140,10 @@ pub enum ToServer {
     Fetch {
         /// Which, by the hash of its content.
         blob: String,
-        /// From where.
         offset: u64,
     },
     /// It ends itself, and why.
     Leaving {
-        /// For people.
         why: Text,
     },
     /// How the applications of an instance do. Said when that changes, and after a welcome.
@@ -180,16 +151,14 @@ pub enum ToServer {
     /// What was going on in an instance.
     Activity(Box<Activity>),
     /// It wants the next token of somebody whose things run here. Answered with [`ToAgent::Identity`] or
-    /// [`ToAgent::NoIdentity`]. Only said where the same server has given one: others would not understand it.
+    /// [`ToAgent::NoIdentity`]. Only said where the same server has given one: others would not understand
+    /// it.
     Identify {
-        /// Whose.
         person: UserId,
     },
     /// A stream that was asked for cannot be had.
     Unreachable {
-        /// Which.
         ticket: String,
-        /// Why, for people.
         why: Text,
     },
 }
@@ -207,7 +176,6 @@ pub enum ToAgent {
     },
     /// It is not let in, and why. It may try again only if `again` says so.
     Refused {
-        /// For people.
         why: Text,
         /// Whether trying again makes sense.
         again: bool,
@@ -216,7 +184,6 @@ pub enum ToAgent {
     Heard(u64),
     /// So much output of a part is kept. Where an agent has sent more, it goes on from there.
     Kept {
-        /// Which.
         part: AllocationKey,
         /// How many bytes.
         length: u64,
@@ -227,29 +194,26 @@ pub enum ToAgent {
     Start(Box<Start>),
     /// End a part of a job: ask its processes to end, then kill them. One that is not known is off.
     End {
-        /// Which.
         part: AllocationKey,
         /// How long they get.
         grace: Span,
-        /// Whether the job's node is taken back and the job goes on elsewhere: a file in its folder says so before anybody is
-        /// asked to end, and the folder stays for the next attempt. Agents from before this only end it.
+        /// Whether the job's node is taken back and the job goes on elsewhere: a file in its folder says so
+        /// before anybody is asked to end, and the folder stays for the next attempt. Agents from before this
+        /// only end it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_preempted: bool,
     },
-    /// Give a part of a job back that has not begun. One that has begun goes on; one that is not known is given back.
+    /// Give a part of a job back that has not begun. One that has begun goes on; one that is not known is
+    /// given back.
     GiveBack {
-        /// Which.
         part: AllocationKey,
     },
     /// Take no more work and say when nothing runs. A start lifts it.
     Drain,
-    /// Take work again.
     Undrain,
     /// There is no such file.
     NoFile {
-        /// Which.
         blob: String,
-        /// Why, for people.
         why: Text,
     },
     /// End everything and go.
@@ -274,16 +238,14 @@ pub enum ToAgent {
     Apps(Box<CustomApps>),
     /// End an application of the instance here and start it again.
     RestartApp {
-        /// Of which instance.
         instance: InstanceId,
-        /// Which.
         name: String,
     },
-    /// A token with which what somebody runs here acts in their name. Only for agents that say that they take them.
+    /// A token with which what somebody runs here acts in their name. Only for agents that say that they take
+    /// them.
     Identity(Box<Identity>),
     /// There is none for them, or none any more.
     NoIdentity {
-        /// Whose.
         person: UserId,
     },
 }
@@ -291,9 +253,7 @@ pub enum ToAgent {
 /// A token of somebody whose things run on a node.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Whose.
     pub person: Person,
-    /// The token.
     pub token: String,
     /// Where it counts: the address of the server.
     pub url: String,
@@ -311,7 +271,6 @@ impl std::fmt::Debug for Identity {
 /// A part of a job to be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
-    /// Which.
     pub part: AllocationKey,
     /// Its number among the parts, from 0.
     pub rank: u32,
@@ -325,9 +284,7 @@ pub struct Start {
     pub grace: Span,
     /// Its place in an array: the first job of it, its own number from 0, how many there are.
     pub array: Option<(JobId, u32, u32)>,
-    /// Whose it is.
     pub person: Person,
-    /// What to run.
     pub task: Task,
     /// The Python environment that it runs with. Agents from before this know none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -346,7 +303,6 @@ pub struct JobEnvironment {
 /// Where another part of the same job runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
-    /// On which node.
     pub node: NodeId,
     /// Under which address the others find it.
     pub host: String,
@@ -355,7 +311,6 @@ pub struct Peer {
 /// Whose job it is, and as whom it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
-    /// The account.
     pub id: UserId,
     /// A short name for paths and prompts: a–z, 0–9 and `-`.
     pub handle: String,
@@ -366,7 +321,6 @@ pub struct Person {
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// The program.
     pub run: Run,
     /// Variables added to the environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -14,13 +14,11 @@ pub enum Limits {
     CgroupV1,
     /// Limits of single processes: memory only, and only roughly.
     Rlimits,
-    /// Nothing.
     #[default]
     None,
 }
 
 impl Limits {
-    /// What people read.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::CgroupV2 => "Cores and memory are enforced by control groups (version 2).",
@@ -55,7 +53,6 @@ pub struct Facts {
     pub has_private_view: bool,
     /// What is amiss with the two, for people; empty if nothing is.
     pub warnings: Vec<String>,
-    /// Its GPUs.
     pub gpus: Vec<String>,
     /// Whether it takes tokens for those whose things run on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -101,18 +98,15 @@ pub struct Sample {
 /// What one part of a job did since the sample before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSample {
-    /// Which.
     pub part: AllocationKey,
     /// Thousandths of a core in use.
     pub cores: u64,
     /// Memory in use, in MiB.
     pub memory: u64,
-    /// How many processes.
     pub processes: u32,
 }
 
 impl PartSample {
-    /// Whose.
     pub const fn job(&self) -> JobId {
         self.part.job
     }

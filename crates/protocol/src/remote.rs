@@ -1,19 +1,17 @@
-//! What a session of somebody who came in by SSH runs, and the frames on the stream to it: one byte for the kind, four for the
-//! length, then the bytes.
+//! What a session of somebody who came in by SSH runs, and the frames on the stream to it: one byte for the
+//! kind, four for the length, then the bytes.
 //!
-//! What is typed may wait at the agent until the program takes it, and it must not keep signals, sizes and the end of the
-//! connection from being heard. So the server sends no more than [`WINDOW`] bytes of input that the agent has not said to be
-//! taken ([`Kind::Taken`]); whatever comes is read at once.
+//! What is typed may wait at the agent until the program takes it, and it must not keep signals, sizes and
+//! the end of the connection from being heard. So the server sends no more than [`WINDOW`] bytes of input
+//! that the agent has not said to be taken ([`Kind::Taken`]); whatever comes is read at once.
 
 use serde::{Deserialize, Serialize};
 
-/// The longest frame.
 pub const MAX_FRAME: usize = 256 << 10;
 /// The bytes before each frame's own.
 pub const HEAD: usize = 5;
 /// So much input may be on its way.
 pub const WINDOW: usize = 1 << 20;
-/// The longest command.
 pub const MAX_COMMAND: usize = 128 << 10;
 
 /// What is to run.
@@ -34,7 +32,6 @@ pub struct Screen {
     pub term: String,
     /// How wide it is.
     pub columns: u16,
-    /// How high.
     pub rows: u16,
 }
 
@@ -42,11 +39,8 @@ pub struct Screen {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoint {
-    /// A port.
     Tcp {
-        /// Of which host.
         host: String,
-        /// Which.
         port: u16,
     },
     /// A socket of the file system.
@@ -68,7 +62,8 @@ pub enum Kind {
     Errors,
     /// So many bytes of input were taken, four bytes. From the session.
     Taken,
-    /// The session has ended with that code, four bytes, which is 128 and its number after a signal: its last frame.
+    /// The session has ended with that code, four bytes, which is 128 and its number after a signal: its last
+    /// frame.
     Ended,
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A stream has no messages of its own; these are few and small, so they need no more.
 
-/// The longest frame.
 pub const MAX_FRAME: usize = 64 << 10;
 /// The bytes before each frame's own.
 pub const HEAD: usize = 5;
@@ -28,7 +27,6 @@ const ENDED: u8 = 2;
 pub struct Strange;
 
 impl TerminalFrame {
-    /// Writes it.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut put = |kind: u8, bytes: &[u8]| {
             out.push(kind);
@@ -67,8 +65,9 @@ impl TerminalFrame {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn any_frame() -> impl Strategy<Value = TerminalFrame> {
         prop_oneof![

@@ -1,4 +1,5 @@
-//! Whatever comes over the wire, decoding never panics; what is valid comes back as it was; what is too large is refused.
+//! Whatever comes over the wire, decoding never panics; what is valid comes back as it was; what is too large
+//! is refused.
 
 use atelier_domain::UserId;
 use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};

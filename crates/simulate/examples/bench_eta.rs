@@ -1,4 +1,5 @@
-//! How long a forecast takes with a long queue, and what it costs the loop that it is taken from: one line of JSON.
+//! How long a forecast takes with a long queue, and what it costs the loop that it is taken from: one line of
+//! JSON.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 

@@ -1,4 +1,5 @@
-//! Runs a scenario and says how long it took: `cargo run --release -p atelier-simulate --example scenario -- FILE [SVG]`.
+//! Runs a scenario and says how long it took:
+//! `cargo run --release -p atelier-simulate --example scenario -- FILE [SVG]`.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 

@@ -15,8 +15,8 @@ const fn mix(mut word: u64) -> u64 {
 }
 
 impl Dice {
-    /// The dice of one thing. Each thing has its own, so that one more of them changes the luck of no other, and two
-    /// policies meet the same load and the same weather.
+    /// The dice of one thing. Each thing has its own, so that one more of them changes the luck of no other,
+    /// and two policies meet the same load and the same weather.
     pub fn of(seed: u64, kind: Kind, number: u64, part: u64) -> Self {
         let mut state = mix(seed.wrapping_add(STRIDE));
         for word in [kind as u64, number, part] {

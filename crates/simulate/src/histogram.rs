@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 const FINE_BITS: u32 = 7;
 const FINE: u64 = 1 << FINE_BITS;
 
-/// How far a percentile may be from the value that it stands for, in percent of it. Values below 128 ms are exact.
+/// How far a percentile may be from the value that it stands for, in percent of it. Values below 128 ms are
+/// exact.
 pub const PERCENTILE_ERROR_PERCENT: f64 = 0.4;
 
 /// Counted spans in milliseconds.
@@ -77,8 +78,9 @@ impl Histogram {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]

@@ -1,10 +1,11 @@
 //! The simulator for people: what a policy would do to waits, machines and money, before anybody trusts it.
 //!
-//! The core that decides is the real one ([`World::step`](atelier_domain::world::World::step)); around it are a model of
-//! drivers (how long a launch takes, what fails, what is lost) and of people (who submits what when), or a recorded history
-//! in their place. Time is virtual: it jumps from one event to the next, so that cost follows what happens and not how long
-//! the scenario is. There is no clock, no randomness of the system and no I/O, so the same scenario gives the same report,
-//! byte for byte; all policies meet the same jobs with the same run times.
+//! The core that decides is the real one ([`World::step`](atelier_domain::world::World::step)); around it are
+//! a model of drivers (how long a launch takes, what fails, what is lost) and of people (who submits what
+//! when), or a recorded history in their place. Time is virtual: it jumps from one event to the next, so that
+//! cost follows what happens and not how long the scenario is. There is no clock, no randomness of the system
+//! and no I/O, so the same scenario gives the same report, byte for byte; all policies meet the same jobs
+//! with the same run times.
 //!
 //! ```
 //! use atelier_simulate::{Scenario, simulate};

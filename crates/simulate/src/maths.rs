@@ -1,5 +1,5 @@
-//! Logarithm and exponential from the four basic operations alone, which every machine rounds alike. The system's own
-//! differ in their last digit from one library to the next, and a report must not.
+//! Logarithm and exponential from the four basic operations alone, which every machine rounds alike. The
+//! system's own differ in their last digit from one library to the next, and a report must not.
 
 /// What lies above it is halved, so that what is left lies as near to 1 as can be.
 const ROOT_OF_TWO: f64 = std::f64::consts::SQRT_2;

@@ -40,7 +40,6 @@ pub struct Recorded {
     /// How long it might have, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<u64>,
-    /// Who goes first.
     #[serde(default)]
     pub priority: Priority,
     /// Whether it ended with an error of its own.

@@ -1,5 +1,5 @@
-//! What a policy changes, and the orders that make the site from it. The one place where settings of the scenario meet
-//! settings of the core.
+//! What a policy changes, and the orders that make the site from it. The one place where settings of the
+//! scenario meet settings of the core.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,6 @@ pub enum QueueOrder {
 }
 
 impl QueueOrder {
-    /// All of them.
     pub const ALL: [Self; 2] = [Self::Fifo, Self::FairShare];
 
     /// The name in a scenario.
@@ -46,24 +45,19 @@ impl QueueOrder {
 /// Another minimum at some hours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledMin {
-    /// So many nodes.
     pub nodes: u32,
-    /// When.
     pub hours: Hours,
 }
 
 /// One cluster and how it is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterSetup {
-    /// Its name.
     pub name: ComputeName,
     /// What its nodes are.
     pub size: SizeName,
-    /// How it scales.
     pub scale: ScaleSettings,
     /// Another minimum at some hours.
     pub scheduled_min: Option<ScheduledMin>,
-    /// Who goes first.
     pub order: QueueOrder,
     /// Whether small jobs may pass a large one that waits, where that does not delay it.
     pub backfill: bool,
@@ -79,13 +73,11 @@ pub struct Setup {
 /// What a policy changes of a cluster; what is not given stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The fewest nodes.
     pub min: Option<u32>,
     /// The most nodes.
     pub max: Option<u32>,
     /// How long a node stays without a job.
     pub idle: Option<Span>,
-    /// Who goes first.
     pub order: Option<QueueOrder>,
     /// Whether small jobs may pass.
     pub backfill: Option<bool>,
@@ -126,7 +118,6 @@ impl Changes {
 /// One of the things that are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Its name.
     pub name: String,
     /// What differs for all clusters.
     pub all: Changes,
@@ -144,8 +135,8 @@ pub fn apply_policy(setup: &mut Setup, policy: &Policy) {
     }
 }
 
-/// What the core cannot do yet is refused, not left out in silence: a comparison of two names for the same thing would
-/// be worse than none.
+/// What the core cannot do yet is refused, not left out in silence: a comparison of two names for the same
+/// thing would be worse than none.
 pub(crate) fn judge(cluster: &ClusterSetup) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Err(problem) = cluster.scale.check() {
@@ -158,13 +149,15 @@ pub(crate) fn judge(cluster: &ClusterSetup) -> Vec<Problem> {
     problems
 }
 
-/// The orders that make a cluster and its schedules. Clusters are numbered by the core from 1, in the order of the setup.
+/// The orders that make a cluster and its schedules. Clusters are numbered by the core from 1, in the order
+/// of the setup.
 pub(crate) fn orders(place: usize, cluster: &ClusterSetup, start: Timestamp) -> Vec<Order> {
     let mut scale = cluster.scale;
     let id = cluster_id(place);
     let mut later = Vec::new();
     if let Some(least) = &cluster.scheduled_min {
-        // Who begins in the middle of such hours begins with that minimum; the schedule then goes on from there.
+        // Who begins in the middle of such hours begins with that minimum; the schedule then goes on from
+        // there.
         if least.hours.is_open(start) {
             scale.min = least.nodes;
         }

@@ -1,4 +1,5 @@
-//! What cannot be run is refused: by field, with what is wrong and what would be right, and never with a panic.
+//! What cannot be run is refused: by field, with what is wrong and what would be right, and never with a
+//! panic.
 
 mod support;
 

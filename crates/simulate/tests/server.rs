@@ -1,4 +1,5 @@
-//! What a server does for a preview: its own site, its own recorded jobs, and changed settings beside those in force.
+//! What a server does for a preview: its own site, its own recorded jobs, and changed settings beside those
+//! in force.
 
 use std::ops::ControlFlow;
 

@@ -35,14 +35,12 @@ pub struct BudgetLine {
     /// Their e-mail address; empty where it is not known.
     pub email: String,
     pub budget: Budget,
-    /// How it stands.
     pub standing: BudgetStanding,
 }
 
 /// The budgets that somebody may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budgets {
-    /// The workspace's own.
     pub workspace: Option<BudgetLine>,
     /// Of people: those who have spent most of theirs first.
     pub people: Vec<BudgetLine>,

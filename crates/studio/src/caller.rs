@@ -1,4 +1,5 @@
-//! Who asks, and with which rights. Every command and every read begins with a [`Caller`]; the doors (portal, REST, SSH) make it.
+//! Who asks, and with which rights. Every command and every read begins with a [`Caller`]; the doors (portal,
+//! REST, SSH) make it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,7 +32,6 @@ pub struct Actor {
     pub person: Person,
     /// The workspace that the session is for.
     pub workspace: Workspace,
-    /// The session.
     pub session: SessionKey,
     /// From where, if not from the person's own hands: `instance desk`, `job-12`.
     pub origin: Option<String>,
@@ -52,7 +52,6 @@ impl Actor {
 pub struct Caller {
     /// Everything that can be asked.
     pub studio: Studio,
-    /// The request.
     pub request: RequestInfo,
     actor: Option<Arc<Actor>>,
 }
@@ -98,7 +97,8 @@ impl Caller {
         Err(AppError::Forbidden { denied, helpers })
     }
 
-    /// Begins a change and judges the actor again inside it: rights that were taken away while the request waited count.
+    /// Begins a change and judges the actor again inside it: rights that were taken away while the request
+    /// waited count.
     pub async fn begin(&self, action: Action, whose: Whose) -> Result<WriteTx<'_>, AppError> {
         let actor = self.authorise_for(action, whose).await?;
         let mut tx = self.checked(self.store().begin(clock::now()).await)?;
@@ -112,7 +112,6 @@ impl Caller {
         }
     }
 
-    /// The store.
     pub fn store(&self) -> &Store {
         self.studio.store()
     }

@@ -7,8 +7,8 @@ use jiff::{Timestamp as Instant, Zoned};
 
 const MINUTE: i64 = 60_000;
 
-/// Says when something was, as briefly as it stays clear: "now", "2 min ago", "14:18", "yesterday", "Mon 17:40",
-/// "3 March", "3 March 2025". What lies ahead is said by day and clock.
+/// Says when something was, as briefly as it stays clear: "now", "2 min ago", "14:18", "yesterday", "Mon
+/// 17:40", "3 March", "3 March 2025". What lies ahead is said by day and clock.
 pub fn relative(at: Timestamp, now: Timestamp, zone: &str) -> String {
     let (then, today) = (local(at, zone), local(now, zone));
     let past = now.0.saturating_sub(at.0);
@@ -73,8 +73,8 @@ pub fn midnight(now: Timestamp, zone: &str) -> Timestamp {
     local(now, zone).start_of_day().map_or(now, |start| Timestamp(start.timestamp().as_millisecond()))
 }
 
-/// Reads what `<input type="datetime-local">` sends, in that zone: `2026-03-19T19:30`. A time that a change of clocks leaves out
-/// is the one after the gap.
+/// Reads what `<input type="datetime-local">` sends, in that zone: `2026-03-19T19:30`. A time that a change
+/// of clocks leaves out is the one after the gap.
 pub fn parse_local(text: &str, zone: &str) -> Option<Timestamp> {
     let typed: jiff::civil::DateTime = text.trim().parse().ok()?;
     let zoned = typed.to_zoned(TimeZone::get(zone).unwrap_or(TimeZone::UTC)).ok()?;

@@ -16,7 +16,6 @@ use crate::orders::ask;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ComputeCounts {
     pub instances: u64,
-    /// Clusters.
     pub clusters: u64,
     /// Nodes of all of them, and of serverless jobs.
     pub nodes: u64,

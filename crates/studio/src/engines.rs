@@ -1,5 +1,5 @@
-//! The engine behind computes: where nodes are made, which agents there are, how the loop does, what nobody knows; and the
-//! pause switch.
+//! The engine behind computes: where nodes are made, which agents there are, how the loop does, what nobody
+//! knows; and the pause switch.
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::node::Holder;

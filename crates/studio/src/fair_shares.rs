@@ -1,4 +1,5 @@
-//! Shares: who is meant to have how much of what the workspace shares, what each has used lately, and how queues are served.
+//! Shares: who is meant to have how much of what the workspace shares, what each has used lately, and how
+//! queues are served.
 
 use std::collections::HashMap;
 
@@ -129,7 +130,8 @@ pub async fn set_half_life(
     order(caller, id, Order::SetHalfLife(check_half_life(half_life)?), None, why).await
 }
 
-/// Says how a queue is served: that of a cluster, or without one those of serverless jobs. Needs `cluster.scale`.
+/// Says how a queue is served: that of a cluster, or without one those of serverless jobs. Needs
+/// `cluster.scale`.
 pub async fn set_policy(
     caller: &Caller,
     id: CommandId,

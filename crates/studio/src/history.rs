@@ -47,7 +47,8 @@ pub struct HistoryPage {
     pub own_only: bool,
 }
 
-/// One page of the history. Needs `history.read`; with scope own it holds what one did or what was done to one.
+/// One page of the history. Needs `history.read`; with scope own it holds what one did or what was done to
+/// one.
 pub async fn list_history(caller: &Caller, query: &HistoryQuery) -> Result<HistoryPage, AppError> {
     let actor = caller.authorise_for(Action::HistoryRead, Whose::Own).await?;
     let own_only = actor.person.rights().grant(Action::HistoryRead) == Grant::Own;

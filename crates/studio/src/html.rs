@@ -1,6 +1,6 @@
-//! Escaping where Leptos does not: it writes the text of `<title>` and `<textarea>` as it is, since a browser's half would set
-//! it as text later. Ours never does, so what people typed must be made harmless here. The same goes for the few elements
-//! that are written as text.
+//! Escaping where Leptos does not: it writes the text of `<title>` and `<textarea>` as it is, since a
+//! browser's half would set it as text later. Ours never does, so what people typed must be made harmless
+//! here. The same goes for the few elements that are written as text.
 
 /// Text for an element whose content Leptos does not escape.
 pub fn text(raw: &str) -> String {

@@ -1,11 +1,12 @@
 //! The use cases of Atelier: what people do and what they see, whichever door they come through.
 //!
-//! A [`caller::Caller`] is who asks. A command is one function: who asks → may they → one order to the engine, or one change in
-//! the store. A read is one function too, and gives a *read model*: state, reason, next step, cost and rights as typed values.
-//! The portal, REST, the command line and SSH only shape these; none of them decides anything.
+//! A [`caller::Caller`] is who asks. A command is one function: who asks → may they → one order to the
+//! engine, or one change in the store. A read is one function too, and gives a *read model*: state, reason,
+//! next step, cost and rights as typed values. The portal, REST, the command line and SSH only shape these;
+//! none of them decides anything.
 //!
-//! One folder a noun. What is not a noun: [`studio`] (everything that can be reached), [`orders`] (the way to the engine),
-//! [`clock`] and [`typed`] (times and numbers as people read and type them).
+//! One folder a noun. What is not a noun: [`studio`] (everything that can be reached), [`orders`] (the way to
+//! the engine), [`clock`] and [`typed`] (times and numbers as people read and type them).
 
 pub mod account;
 pub mod budgets;

@@ -1,5 +1,5 @@
-//! What people do with computes, for pages, the API and the command line alike: who asks → may they → one order to the
-//! engine → its answer in words.
+//! What people do with computes, for pages, the API and the command line alike: who asks → may they → one
+//! order to the engine → its answer in words.
 
 use atelier_domain::UserId;
 use atelier_domain::error::AppError;

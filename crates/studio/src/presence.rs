@@ -1,5 +1,5 @@
-//! Who was here when. Last requests are kept in memory and written once a minute: a write for every page would be the most
-//! expensive thing that this server does.
+//! Who was here when. Last requests are kept in memory and written once a minute: a write for every page
+//! would be the most expensive thing that this server does.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +22,6 @@ struct Seen {
 }
 
 impl Presence {
-    /// Notes a request.
     pub fn note(&self, person: &UserId, session: &SessionKey, now: Timestamp) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // Most requests find their entries: only the first one of a session clones its ids.

@@ -176,8 +176,8 @@ fn holders_of(
     used.filter_map(|(key, usage)| Some((key.person.clone()?, usage.total))).collect()
 }
 
-/// What can be limited: cores of every family that there is, or was; GPUs where there are any; computes; what one person
-/// has running.
+/// What can be limited: cores of every family that there is, or was; GPUs where there are any; computes; what
+/// one person has running.
 fn resources<'a>(
     world: &World,
     limited: impl Iterator<Item = &'a Resource>,

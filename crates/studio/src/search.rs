@@ -15,7 +15,6 @@ pub struct Hit {
     pub href: String,
     pub icon: &'static str,
     pub title: String,
-    /// One line more.
     pub detail: String,
 }
 

@@ -1,4 +1,5 @@
-//! Everything that commands and reads can reach: the store, the engine, the nodes, and what is remembered beside them.
+//! Everything that commands and reads can reach: the store, the engine, the nodes, and what is remembered
+//! beside them.
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -103,7 +104,6 @@ impl Studio {
         &self.inner.settings
     }
 
-    /// The store.
     pub fn store(&self) -> &Arc<Store> {
         &self.inner.store
     }
@@ -113,7 +113,6 @@ impl Studio {
         self.inner.store.live()
     }
 
-    /// The engine.
     pub fn engine(&self) -> &EngineHandle {
         &self.inner.engine
     }
@@ -128,7 +127,6 @@ impl Studio {
         &self.inner.fleet
     }
 
-    /// The Python environments.
     pub fn environments(&self) -> &Environments {
         &self.inner.environments
     }

@@ -1,9 +1,10 @@
-//! Tokens that were used lately, in memory: a trip to the database for each request would cost more than the rest of it.
+//! Tokens that were used lately, in memory: a trip to the database for each request would cost more than the
+//! rest of it.
 //!
-//! An entry counts as long as nothing that concerns people has changed since it was read; every such change is a revision
-//! with the topic *people*, so a token that was revoked, an account that was disabled or a role that was taken away counts
-//! from the next request on. What another process changes (`atelier token revoke` on the same database) is seen with the
-//! next revision, and after [`READ_AGAIN`] at the latest.
+//! An entry counts as long as nothing that concerns people has changed since it was read; every such change
+//! is a revision with the topic *people*, so a token that was revoked, an account that was disabled or a role
+//! that was taken away counts from the next request on. What another process changes (`atelier token revoke`
+//! on the same database) is seen with the next revision, and after [`READ_AGAIN`] at the latest.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};

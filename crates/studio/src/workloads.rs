@@ -1,7 +1,8 @@
-//! Who acts through an instance or a job: recognised by the signature of its token, judged with how things stand now.
+//! Who acts through an instance or a job: recognised by the signature of its token, judged with how things
+//! stand now.
 //!
-//! What a judgement needs is remembered for a second, or until something that concerns people or instances changes, so that a job
-//! with many questions costs the database one.
+//! What a judgement needs is remembered for a second, or until something that concerns people or instances
+//! changes, so that a job with many questions costs the database one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -14,11 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What a server answered.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
     /// Each header, its name in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 

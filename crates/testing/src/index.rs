@@ -10,9 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 /// A package index on a port of its own. Files wait at the gate while it is closed.
 #[derive(Debug)]
 pub struct Index {
-    /// Where it is.
     pub address: String,
-    /// Where files wait.
     pub gate: Arc<Gate>,
     _folder: tempfile::TempDir,
 }
@@ -30,7 +28,6 @@ impl Gate {
         self.state.lock().expect("no panic").0 = true;
     }
 
-    /// Everything passes again.
     pub fn open(&self) {
         self.state.lock().expect("no panic").0 = false;
         self.told.notify_all();

@@ -7,13 +7,14 @@ pub mod index;
 pub mod postgres;
 mod wait;
 
-pub use wait::{TimedOut, poll_until, wait_until};
-
 use std::net::{Ipv4Addr, TcpListener};
+
+pub use wait::{TimedOut, poll_until, wait_until};
 
 /// Returns a TCP port of 127.0.0.1 that was free a moment ago.
 ///
-/// Another process can take it before the caller does; whoever starts a server on it should try again with a fresh one.
+/// Another process can take it before the caller does; whoever starts a server on it should try again with a
+/// fresh one.
 ///
 /// # Panics
 /// When the system has no free port left.
@@ -25,7 +26,8 @@ pub fn free_port() -> u16 {
         .port()
 }
 
-/// Asks a process to end, as `kill` does; through the shell's own `kill`, since not every machine has the program.
+/// Asks a process to end, as `kill` does; through the shell's own `kill`, since not every machine has the
+/// program.
 pub fn terminate(process: u32) -> std::io::Result<()> {
     let status =
         std::process::Command::new("sh").args(["-c", "kill -TERM \"$1\"", "sh", &process.to_string()]).status()?;

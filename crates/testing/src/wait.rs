@@ -1,9 +1,7 @@
 //! Waiting for a condition with a bound and a message, in place of sleeping and hoping.
 
-use std::{
-    fmt, thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 /// Short enough that a test does not feel it, long enough not to take a core from what it waits for.
 const PAUSE: Duration = Duration::from_millis(10);

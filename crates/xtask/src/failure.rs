@@ -1,6 +1,7 @@
 //! Why a task stopped, as one text for the person who started it.
 
-use std::{fmt, io, path::Path};
+use std::path::Path;
+use std::{fmt, io};
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 

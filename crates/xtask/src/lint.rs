@@ -11,13 +11,12 @@ mod widths;
 
 use std::fs;
 
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-    setup::{self, wasm::Toolchain},
-    workspace::{PRODUCT, Workspace},
-};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
+use crate::setup::wasm::Toolchain;
+use crate::setup::{self};
+use crate::workspace::{PRODUCT, Workspace};
 
 pub fn lint(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     setup::for_lint(workspace)?;

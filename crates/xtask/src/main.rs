@@ -15,7 +15,8 @@ mod site;
 mod test;
 mod workspace;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use failure::Result;

@@ -1,10 +1,8 @@
 //! Calling other programs, with errors that name the command.
 
-use std::{
-    env, iter,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, iter};
 
 use crate::failure::{Failure, Result};
 

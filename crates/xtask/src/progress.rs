@@ -1,9 +1,7 @@
 //! One line when a step begins and one, with the time it took, when it ends.
 
-use std::{
-    io::{self, IsTerminal},
-    time::{Duration, Instant},
-};
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
 
 use crate::failure::Result;
 

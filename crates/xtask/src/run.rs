@@ -1,13 +1,14 @@
 //! `cargo xtask run`: builds, then becomes the server, so that Ctrl-C and the exit code are the server's own.
 
-use std::{env, ffi::OsString, os::unix::process::CommandExt, process::Command};
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
-use crate::{
-    failure::{Failure, Result},
-    progress::announce,
-    server::{self, Profile},
-    workspace::Workspace,
-};
+use crate::failure::{Failure, Result};
+use crate::progress::announce;
+use crate::server::{self, Profile};
+use crate::workspace::Workspace;
 
 pub fn run(workspace: &Workspace, arguments: &[OsString]) -> Result<()> {
     let binary = server::build_with_site(workspace, Profile::Dev)?;

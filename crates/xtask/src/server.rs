@@ -2,14 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::{
-    failure::Result,
-    process,
-    progress::step,
-    setup,
-    site::{self, Site},
-    workspace::{PRODUCT, Workspace},
-};
+use crate::failure::Result;
+use crate::progress::step;
+use crate::site::{self, Site};
+use crate::workspace::{PRODUCT, Workspace};
+use crate::{process, setup};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {

@@ -1,22 +1,17 @@
 //! `cargo xtask test`: lints, native tests, then the browser tests against the server just built.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use atelier_testing::{free_port, postgres};
 use clap::{Subcommand, ValueEnum};
 
-use crate::{
-    failure::{Failure, Result},
-    lint, process,
-    progress::step,
-    server::{self, Profile},
-    setup,
-    workspace::{PRODUCT, Workspace},
-};
+use crate::failure::{Failure, Result};
+use crate::progress::step;
+use crate::server::{self, Profile};
+use crate::workspace::{PRODUCT, Workspace};
+use crate::{lint, process, setup};
 
 /// Built on its own, see [`PRODUCT`].
 const XTASK: [&str; 1] = ["--package=xtask"];

@@ -1,17 +1,13 @@
 //! Where things are, from whatever directory of the repository a task was started.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::{
-    failure::{Failure, Result},
-    process,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
 
 /// Selects the product's crates, for build, tests and clippy alike.
 ///

@@ -1,4 +1,5 @@
-//! The page of one cluster: why it is as it is, its nodes, its queue, what was decided, and what can be changed.
+//! The page of one cluster: why it is as it is, its nodes, its queue, what was decided, and what can be
+//! changed.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::node::NodeState;
@@ -19,7 +20,6 @@ use crate::components::{
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
 
-/// One cluster.
 #[component]
 pub fn ClusterPage() -> impl IntoView {
     let place = Place {

@@ -13,8 +13,7 @@ use crate::components::{
     TableWrap, Tone, WayOut,
 };
 use crate::frame::compute::framed;
-use crate::frame::help;
-use crate::frame::{Visit, load};
+use crate::frame::{Visit, help, load};
 use crate::server::caller::here;
 
 /// The tab of clusters.

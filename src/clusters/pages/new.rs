@@ -12,17 +12,14 @@ use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
 use crate::clusters::typing::QuoteCluster;
-use crate::components::price;
-use crate::components::tier_choice;
 use crate::components::{
     Card, Crumb, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query, SizeTable, SubmitButton,
-    TextField,
+    TextField, price, tier_choice,
 };
 use crate::form::FormState;
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
-/// Makes a cluster.
 #[component]
 pub fn NewClusterPage() -> impl IntoView {
     let place =

@@ -1,10 +1,9 @@
 //! Preview on last week: what other settings of a cluster would have done to the jobs that it had.
 
-use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
-use atelier_domain::paths;
 use atelier_domain::text::{counted, grouped};
 use atelier_domain::time::Span;
+use atelier_domain::{Money, paths};
 use atelier_simulate::Report;
 use atelier_simulate::report::PolicyReport;
 use atelier_studio::clusters::preview::{DAYS, Preview, Typed, preview};

@@ -1,5 +1,5 @@
-//! What can be changed about a cluster while it works: how it scales, how its queue is served, its minimum by the hour, and its
-//! tags.
+//! What can be changed about a cluster while it works: how it scales, how its queue is served, its minimum by
+//! the hour, and its tags.
 
 use atelier_domain::compute::verb::ClusterVerb;
 use atelier_domain::paths;
@@ -13,8 +13,7 @@ use leptos::server_fn::ServerFn as _;
 use crate::clusters::pages::detail::blocked;
 use crate::clusters::pages::minimum;
 use crate::clusters::typing::QuoteCluster;
-use crate::components::price;
-use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TagsCard};
+use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TagsCard, price};
 use crate::form::FormState;
 use crate::frame::Visit;
 
@@ -27,8 +26,8 @@ pub fn cards(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quot
     view! { {scaling}{queue}{minimum}{tags(visit, detail, because)} }.into_any()
 }
 
-/// What stands in the fields for the fewest and the most nodes, if it is not what is saved: typed and refused, or typed to
-/// ask for its price.
+/// What stands in the fields for the fewest and the most nodes, if it is not what is saved: typed and
+/// refused, or typed to ask for its price.
 pub fn typed_scale(visit: &Visit, query: &Query) -> Option<[String; 3]> {
     let state = visit.form("scale_cluster");
     let typed = |field: &str| typed(&state, query, field, "");

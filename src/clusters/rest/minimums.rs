@@ -109,7 +109,6 @@ pub async fn show(asked: Asked, Path((name, id)): Path<(String, String)>, parame
     Ok(json(StatusCode::OK, &view_of(&asked, &name, cluster, parsed(&id)?).await?))
 }
 
-/// Whether it acts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {

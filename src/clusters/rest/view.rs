@@ -15,7 +15,6 @@ use crate::quota::rest::fair_shares::PolicyView;
 use crate::server::rest::people::{People, PersonView};
 use crate::server::rest::view::{ReasonView, ResourcesView, When};
 
-/// A cluster.
 #[derive(Debug, Serialize)]
 pub struct ClusterView {
     id: String,
@@ -131,7 +130,6 @@ pub fn path(name: &str) -> String {
     format!("/api/v1/clusters/{name}")
 }
 
-/// A node.
 #[derive(Debug, Serialize)]
 pub struct NodeView {
     id: String,
@@ -157,7 +155,6 @@ struct HolderView {
     name: String,
 }
 
-/// A node's agent.
 #[derive(Debug, Serialize)]
 pub struct AgentSummary {
     pub is_connected: bool,

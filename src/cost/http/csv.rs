@@ -75,8 +75,8 @@ fn file(selection: &Selection, spending: &Spending, currency: &str) -> csv::Resu
     text(out)
 }
 
-/// Quotes what would end a cell. A semicolon would, too, in spreadsheets of many countries, which is why it is called a comment here:
-/// that is how to have a letter quoted that is not the separator.
+/// Quotes what would end a cell. A semicolon would, too, in spreadsheets of many countries, which is why it
+/// is called a comment here: that is how to have a letter quoted that is not the separator.
 fn writer() -> csv::Writer<Vec<u8>> {
     csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).comment(Some(b';')).from_writer(Vec::new())
 }

@@ -1,10 +1,9 @@
 //! Budgets: how much a month may cost, how much of that is spent, and what happens then.
 
-use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::budget::{BudgetAction, BudgetOf};
 use atelier_domain::history::Topic;
-use atelier_domain::paths;
+use atelier_domain::{Money, paths};
 use atelier_engine::run::CommandId;
 use atelier_studio::budgets::{BudgetLine, Budgets, read, said_action, typed_amount};
 use atelier_studio::clock;

@@ -1,10 +1,9 @@
 //! Cost: the ledger by day, by compute, by person and by job.
 
-use atelier_domain::Money;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::size::Price;
-use atelier_domain::paths;
 use atelier_domain::text::{Problem, and_list, counted, grouped};
+use atelier_domain::{Money, paths};
 use atelier_studio::cost::days::{By, RANGES, Selection};
 use atelier_studio::cost::spent::read;
 use atelier_studio::cost::view::{Kind, Rest, Spending, SpendingRow};

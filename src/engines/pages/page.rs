@@ -57,7 +57,6 @@ fn show(visit: &Visit, detail: &EngineDetail) -> AnyView {
     .into_any()
 }
 
-/// The pause switch.
 fn switch(visit: &Visit, detail: &EngineDetail, refusal: Option<String>) -> AnyView {
     let Some((by, why)) = &detail.pause else {
         let state = visit.form("pause_engine");

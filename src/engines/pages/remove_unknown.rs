@@ -7,8 +7,7 @@ use atelier_studio::engines::{UnknownRow, engines};
 use leptos::prelude::*;
 
 use crate::components::{ConfirmCard, Crumb, NavItem, Page};
-use crate::frame::help;
-use crate::frame::{Place, Visit, load, studio};
+use crate::frame::{Place, Visit, help, load, studio};
 use crate::server::caller::here;
 use crate::server::page;
 

@@ -1,4 +1,5 @@
-//! The Python environment that instances start with: how it does, what is in it, and the list that operators change.
+//! The Python environment that instances start with: how it does, what is in it, and the list that operators
+//! change.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::history::Topic;
@@ -14,7 +15,6 @@ use crate::environments::pages::parts::{self, megabytes};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
-/// The environment.
 #[component]
 pub fn EnvironmentPage() -> impl IntoView {
     let place =

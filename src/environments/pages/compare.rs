@@ -13,7 +13,6 @@ use crate::components::{Card, Crumb, NavItem, Page, Query, SelectField, SubmitBu
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
-/// Compares two versions.
 #[component]
 pub fn CompareEnvironmentsPage() -> impl IntoView {
     let place = Place {

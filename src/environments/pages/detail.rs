@@ -16,7 +16,6 @@ use crate::environments::pages::parts::{self, megabytes, said, tag};
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
 
-/// One environment.
 #[component]
 pub fn NamedEnvironmentPage() -> impl IntoView {
     let place = Place {

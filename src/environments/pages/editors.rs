@@ -12,7 +12,6 @@ use crate::server::caller::here;
 const STEPS: [EditorPhase; 4] =
     [EditorPhase::Node, EditorPhase::Downloading, EditorPhase::Compiling, EditorPhase::Checking];
 
-/// The card.
 pub fn card(visit: &Visit) -> AnyView {
     let Ok(caller) = here() else { return ().into_any() };
     let editors = caller.studio.editors();

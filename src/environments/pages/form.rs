@@ -15,7 +15,6 @@ use crate::form::FormState;
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
-/// The form.
 #[component]
 pub fn NewEnvironmentPage() -> impl IntoView {
     let place = Place { nav: NavItem::Environments, needs: Some((Action::EnvironmentWrite, Whose::Own)), topics: &[] };

@@ -14,7 +14,6 @@ use crate::environments::pages::parts::{megabytes, said, tag};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
-/// The list.
 #[component]
 pub fn EnvironmentsPage() -> impl IntoView {
     let place = Place {

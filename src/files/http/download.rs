@@ -1,5 +1,6 @@
-//! Handing out files. A file is always an attachment of no particular kind, so that no browser runs anything of it on the portal's
-//! own address; only pictures, told by their bytes, are shown, and even those in a box without rights.
+//! Handing out files. A file is always an attachment of no particular kind, so that no browser runs anything
+//! of it on the portal's own address; only pictures, told by their bytes, are shown, and even those in a box
+//! without rights.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -92,8 +93,8 @@ pub fn send(mut file: File, entry: &Entry, asked: &HeaderMap) -> Response {
     response
 }
 
-/// The part that a `Range` asks for: none if it asks for all, or in a way that is not served in parts; `Some(None)` if there is no
-/// such part.
+/// The part that a `Range` asks for: none if it asks for all, or in a way that is not served in parts;
+/// `Some(None)` if there is no such part.
 #[expect(clippy::option_option, reason = "nothing asked for and nothing there are two answers")]
 fn part(range: &str, size: u64) -> Option<Option<(u64, u64)>> {
     let asked = range.strip_prefix("bytes=").filter(|asked| !asked.contains(','))?;
@@ -124,7 +125,8 @@ fn pieces(file: File, length: u64) -> impl futures::Stream<Item = std::io::Resul
     futures::stream::try_unfold(read(file.take(length)), move |coming| async move {
         let (piece, rest) = coming.await.map_err(std::io::Error::other)??;
         if piece.is_empty() {
-            // The file is shorter than it was: a body that ends early is noticed, one that is filled up is not.
+            // The file is shorter than it was: a body that ends early is noticed, one that is filled up is
+            // not.
             return if rest.limit() > 0 { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(None) };
         }
         Ok(Some((piece, read(rest))))
@@ -145,7 +147,8 @@ pub async fn archive(caller: &Caller, path: &str) -> Result<Response, AppError> 
     let path = Desk::path(path)?;
     desk.check(caller, &path, Use::Read).await?;
     let name = if path.is_top() { "Files.zip".to_owned() } else { format!("{}.zip", path.name()) };
-    // Without users of their own the disk does not keep people's folders apart, so what holds several is not packed.
+    // Without users of their own the disk does not keep people's folders apart, so what holds several is not
+    // packed.
     if !desk.has_own_users && (path.is_top() || path.is_users()) {
         return Err(AppError::Refused {
             code: "files.too-much".into(),

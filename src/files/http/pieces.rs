@@ -1,4 +1,5 @@
-//! Uploads in pieces: begun, added to, asked how far they are, given up. A cut anywhere costs at most the last piece.
+//! Uploads in pieces: begun, added to, asked how far they are, given up. A cut anywhere costs at most the
+//! last piece.
 //!
 //! The portal's script and the API speak the same JSON; only who asks is told differently.
 
@@ -89,8 +90,8 @@ pub async fn begin(caller: &Caller, new: Begin) -> Result<UploadView, AppError> 
     Ok(UploadView::of(begun))
 }
 
-/// Takes an upload for this request alone. It is given back when the last piece of work with it has ended, also where the request
-/// itself is gone by then.
+/// Takes an upload for this request alone. It is given back when the last piece of work with it has ended,
+/// also where the request itself is gone by then.
 async fn take_over(caller: &Caller, id: &str) -> Result<Arc<Taken>, AppError> {
     let taken = caller.studio.files().take(id).await;
     taken.map(Arc::new).ok_or_else(|| said(caller, Error::Busy, Use::Write))
@@ -107,8 +108,9 @@ async fn standing(caller: &Caller, desk: &Desk, id: &str) -> Result<Upload, AppE
     desk.work(caller, Use::Read, move |area, who| area.upload(who, &id)).await
 }
 
-/// Adds a piece that begins at `offset`; the last one puts the file in its place. A piece that follows what is there takes the place
-/// of an older request that still waits for its own: its client has gone on. What that one has gathered and not written is dropped.
+/// Adds a piece that begins at `offset`; the last one puts the file in its place. A piece that follows what
+/// is there takes the place of an older request that still waits for its own: its client has gone on. What
+/// that one has gathered and not written is dropped.
 pub async fn add(caller: &Caller, id: String, offset: u64, body: Body) -> Result<UploadView, AppError> {
     let desk = Desk::open(caller).await?;
     // Nobody is disturbed for a piece that does not fit.

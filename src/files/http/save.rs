@@ -65,8 +65,8 @@ pub async fn take(State(state): State<AppState>, request: Request) -> Response {
         ),
         Err(AppError::SignedOut) => Redirect::to(&guard::sign_in_with_return(&back)).into_response(),
         Err(error) => {
-            // What was typed is not lost with it, and it is still a change of the version that was looked at: with the newest one,
-            // saving again would silently undo what somebody else has done meanwhile.
+            // What was typed is not lost with it, and it is still a change of the version that was looked at:
+            // with the newest one, saving again would silently undo what somebody else has done meanwhile.
             let crlf = if typed.crlf { "on" } else { "" }.to_owned();
             let values = [("name", typed.name), ("text", typed.text), ("version", typed.version), ("crlf", crlf)]
                 .map(|(name, value)| (name.to_owned(), vec![value]));

@@ -1,4 +1,5 @@
-//! Files over HTTP, beside their pages: downloads, archives, pictures, uploads, the editor's text. The API uses the same parts.
+//! Files over HTTP, beside their pages: downloads, archives, pictures, uploads, the editor's text. The API
+//! uses the same parts.
 
 use atelier_studio::caller::Caller;
 use axum::extract::Request;

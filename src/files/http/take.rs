@@ -196,14 +196,12 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins.
     pub async fn begin(caller: &Caller, desk: &Desk, path: FilePath) -> Result<Self, AppError> {
         let meter = Meter::begin(caller, desk).await?;
         let staged = desk.work(caller, Use::Write, |area, who| area.stage(who)).await?;
         Ok(Self { desk: desk.clone(), path, staged: Some(staged), gathered: Vec::new(), written: 0, meter })
     }
 
-    /// Adds a piece.
     pub async fn add(&mut self, caller: &Caller, piece: Bytes) -> Result<(), AppError> {
         self.gathered.extend_from_slice(&piece);
         if self.gathered.len() >= GATHERED { self.write(caller).await } else { Ok(()) }

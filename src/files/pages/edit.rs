@@ -13,7 +13,6 @@ use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 use crate::server::page;
 
-/// Changes a text.
 #[component]
 pub fn EditFilePage() -> impl IntoView {
     let place = Place { nav: NavItem::Files, needs: Some((Action::FileWrite, Whose::Own)), topics: &[] };

@@ -12,12 +12,10 @@ use leptos::prelude::*;
 use crate::components::{Card, Def, DefList, EmptyState, LinkButton, Look, NavItem, Page, TableWrap, Time, Tone, Why};
 use crate::files::pages::notebook;
 use crate::files::pages::parts::crumbs;
-use crate::frame::help;
-use crate::frame::{Place, Visit, load, studio};
+use crate::frame::{Place, Visit, help, load, studio};
 use crate::server::caller::here;
 use crate::server::page;
 
-/// One file.
 #[component]
 pub fn FilePage() -> impl IntoView {
     let place = Place { nav: NavItem::Files, needs: Some((Action::FileRead, Whose::Others)), topics: &[] };

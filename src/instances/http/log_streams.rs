@@ -1,7 +1,7 @@
 //! What instances print, as a stream that follows it and as a file.
 //!
-//! While the instance has a node its agent is asked for what comes; where that is not to be had, and once the node is gone, the file
-//! says all there is.
+//! While the instance has a node its agent is asked for what comes; where that is not to be had, and once the
+//! node is gone, the file says all there is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,7 +98,8 @@ struct OfInstance {
     file: LogFile,
     /// What the agent is to be asked for.
     unheard: Option<Target>,
-    /// What the agent says. It is ahead of the file only by moments; the file is what is read, so that nothing is sent twice.
+    /// What the agent says. It is ahead of the file only by moments; the file is what is read, so that
+    /// nothing is sent twice.
     news: Option<atelier_pipe::Wire>,
 }
 

@@ -1,4 +1,5 @@
-//! The form for an instance's scripts: texts and files in one request, since a script may be longer than a form.
+//! The form for an instance's scripts: texts and files in one request, since a script may be longer than a
+//! form.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -22,7 +22,8 @@ use crate::instances::pages::detail::parts::{icon, line as next_line};
 use crate::instances::pages::shared_with_me;
 use crate::server::caller::here;
 
-/// The form that all buttons “Start” of the list belong to: forms cannot stand in each other, and the list is one already.
+/// The form that all buttons “Start” of the list belong to: forms cannot stand in each other, and the list is
+/// one already.
 const START_FORM: &str = "start-one";
 
 pub fn tab(visit: Visit) -> AnyView {

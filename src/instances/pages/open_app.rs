@@ -13,8 +13,7 @@ use crate::components::{
     Card, Crumb, Glyph, LinkButton, Look, NavItem, Page, PostForm, StateTag, StateWord, SubmitButton, Tone, Why,
 };
 use crate::error::AppError;
-use crate::frame::help;
-use crate::frame::{Place, Visit, load, param, studio};
+use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::instances::pages::detail::page::why;
 use crate::instances::pages::detail::parts::{blocked, line};
 use crate::instances::pages::detail::waterfall::bars;

@@ -135,7 +135,8 @@ pub async fn show(asked: Asked, Path(name): Path<String>, mut parameters: Parame
     Ok(json(StatusCode::OK, &view_of(caller, subject.id).await?))
 }
 
-/// Waits until nothing goes on that leads to another state by itself, or the instance is gone, or the time is over.
+/// Waits until nothing goes on that leads to another state by itself, or the instance is gone, or the time is
+/// over.
 async fn settled(caller: &Caller, id: InstanceId, wait: Duration) -> Answered<()> {
     let actor = caller.actor()?;
     let until = clock::instant() + wait;

@@ -1,8 +1,9 @@
 //! What was typed into the wizard so far, between one step and the next.
 //!
-//! Each step sends the whole form and is answered with an address that names what was typed by its hash. So going back and
-//! forth and reloading lose nothing, two tabs do not meet, and a script of 64 KiB fits. A draft is kept like an uploaded file:
-//! nobody names it, so it is removed a day after somebody looked at it last.
+//! Each step sends the whole form and is answered with an address that names what was typed by its hash. So
+//! going back and forth and reloading lose nothing, two tabs do not meet, and a script of 64 KiB fits. A
+//! draft is kept like an uploaded file: nobody names it, so it is removed a day after somebody looked at it
+//! last.
 
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};

@@ -19,7 +19,6 @@ use atelier_studio::typed::{Problems, whole};
 /// What decides beside what was typed.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Who asks.
     pub me: UserId,
     /// What the workspace allows and demands of idle shutdown.
     pub rules: IdleRules,

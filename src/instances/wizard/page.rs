@@ -1,5 +1,5 @@
-//! The wizard that makes an instance. Each step is a plain form that carries what was typed in all of them, so nothing is lost
-//! going back and forth, with and without script.
+//! The wizard that makes an instance. Each step is a plain form that carries what was typed in all of them,
+//! so nothing is lost going back and forth, with and without script.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::fields::{DAYS, Fields};
@@ -24,7 +24,6 @@ pub const FORM: &str = "new_instance";
 /// What decides about the summary.
 const PRICED: [&str; 9] = ["name", "owner", "size", "scheduled", "time_zone", "idle", "idle_minutes", "quota", "begin"];
 
-/// Makes an instance.
 #[component]
 pub fn NewInstancePage() -> impl IntoView {
     let place =

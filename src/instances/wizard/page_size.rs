@@ -17,7 +17,6 @@ const MUCH_MEMORY: u64 = 7 << 10;
 /// The kinds of sizes that one may look for.
 const KINDS: [(&str, &str); 4] = [("", "All"), ("cpu", "CPU"), ("memory", "Memory"), ("gpu", "GPU")];
 
-/// The first step.
 pub fn step(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
     let (name, owner) = (name(state, wizard), owner(visit, state, wizard));
     let kind = wizard.fields.get("kind").trim_start_matches("all").to_owned();

@@ -2,8 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::price;
-use crate::components::{CodeBlock, Icon, SubmitButton};
+use crate::components::{CodeBlock, Icon, SubmitButton, price};
 use crate::instances::wizard::steps::Step;
 use crate::instances::wizard::summary::{QuotaAfter, Summary};
 

@@ -1,5 +1,5 @@
-//! The steps of the wizard that makes an instance: fields and scripts in one request, whichever step they come from. Each
-//! answer is another address, so that going back and reloading lose nothing.
+//! The steps of the wizard that makes an instance: fields and scripts in one request, whichever step they
+//! come from. Each answer is another address, so that going back and reloading lose nothing.
 
 use std::time::Duration;
 

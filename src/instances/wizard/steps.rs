@@ -121,8 +121,8 @@ pub enum NameVerdict {
     Wrong(String),
 }
 
-/// The wizard at a step: with what was typed just now, or under the name `draft`, or fresh with what is `proposed`. Needs
-/// `instance.create`.
+/// The wizard at a step: with what was typed just now, or under the name `draft`, or fresh with what is
+/// `proposed`. Needs `instance.create`.
 pub async fn wizard(
     caller: &Caller,
     typed: Option<Fields>,

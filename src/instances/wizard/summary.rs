@@ -1,5 +1,5 @@
-//! What an instance as it stands in the wizard would be: its price, its hours, the quota after it, and the same as a request to
-//! the API. Only the server works this out; script asks again while one types.
+//! What an instance as it stands in the wizard would be: its price, its hours, the quota after it, and the
+//! same as a request to the API. Only the server works this out; script asks again while one types.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::quota::{Resource, UseKey};

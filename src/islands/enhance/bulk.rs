@@ -1,8 +1,9 @@
 //! Rows that are ticked, and what can be done to all of them.
 //!
-//! In a `form[data-bulk]`, which also owns fields outside of it by their `form` attribute: boxes named `id`, and a box
-//! `data-bulk-all` that ticks them all. `data-bulk-count` holds the number of ticked rows, and a button with
-//! `data-bulk-label="Disable"` becomes "Disable 3". Style shows the bar as soon as a row is ticked.
+//! In a `form[data-bulk]`, which also owns fields outside of it by their `form` attribute: boxes named `id`,
+//! and a box `data-bulk-all` that ticks them all. `data-bulk-count` holds the number of ticked rows, and a
+//! button with `data-bulk-label="Disable"` becomes "Disable 3". Style shows the bar as soon as a row is
+//! ticked.
 
 use leptos::prelude::document;
 use wasm_bindgen::JsCast;

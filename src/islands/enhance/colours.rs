@@ -1,7 +1,8 @@
 //! Syntax colours while one types, by the same rules as in previews.
 //!
-//! A `<textarea>` has one colour. So its text becomes invisible and a copy in colours lies over it, which takes no clicks and
-//! which screen readers do not see. The language is that of the file's name: the form's `data-colours`, or its field `name`.
+//! A `<textarea>` has one colour. So its text becomes invisible and a copy in colours lies over it, which
+//! takes no clicks and which screen readers do not see. The language is that of the file's name: the form's
+//! `data-colours`, or its field `name`.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! The page that asks first, shown as a dialog over the page one is on.
 //!
-//! The link or submit is marked `data-confirm` and leads to a real page with a `data-confirm-card`. Here the card is
-//! fetched and put into a `<dialog>`; its form posts as it would there. If anything goes wrong on the way, the browser
-//! simply goes to the page.
+//! The link or submit is marked `data-confirm` and leads to a real page with a `data-confirm-card`. Here the
+//! card is fetched and put into a `<dialog>`; its form posts as it would there. If anything goes wrong on the
+//! way, the browser simply goes to the page.
 
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};

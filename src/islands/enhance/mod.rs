@@ -1,4 +1,5 @@
-//! What a page does at once instead of after a round trip: pending buttons, copying, bulk counts, dialogs, shortcuts.
+//! What a page does at once instead of after a round trip: pending buttons, copying, bulk counts, dialogs,
+//! shortcuts.
 //!
 //! One set of listeners on the document serves every page, also for rows that arrive later.
 

@@ -1,6 +1,7 @@
 //! The hint under a new password, by the very rule that the server applies.
 //!
-//! It speaks after the field was left, and from then on at every letter, so that nobody is told off while still typing.
+//! It speaks after the field was left, and from then on at every letter, so that nobody is told off while
+//! still typing.
 
 use atelier_domain::password::check;
 use leptos::prelude::document;
@@ -11,8 +12,8 @@ use crate::islands::dom::{closest, listen, listen_first, set_words};
 
 pub fn install() {
     listen_first(&document(), "blur", |event: Event| {
-        // A line that appears while a button is pressed moves the button away from under the pointer, and the click is
-        // lost. Whoever sends the form gets the server's word anyway.
+        // A line that appears while a button is pressed moves the button away from under the pointer, and the
+        // click is lost. Whoever sends the form gets the server's word anyway.
         if goes_to_button(&event) {
             return;
         }

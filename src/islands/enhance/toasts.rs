@@ -1,5 +1,5 @@
-//! Toasts go by themselves after a while, but never from under the pointer or the focus. Warnings stay until they are
-//! dismissed, which counts for as long as the tab lives, or until what they warn of is over.
+//! Toasts go by themselves after a while, but never from under the pointer or the focus. Warnings stay until
+//! they are dismissed, which counts for as long as the tab lives, or until what they warn of is over.
 
 use leptos::prelude::{document, window};
 use wasm_bindgen_futures::spawn_local;

@@ -1,6 +1,7 @@
-//! Files in pieces: a form with `data-upload` sends what was chosen or dropped to that address piece by piece, shows how far it is,
-//! and goes on after a cut. What was begun is noted in the browser, so that the same file goes on where it was, also in a new tab.
-//! Without this the form sends everything at once, as forms do.
+//! Files in pieces: a form with `data-upload` sends what was chosen or dropped to that address piece by
+//! piece, shows how far it is, and goes on after a cut. What was begun is noted in the browser, so that the
+//! same file goes on where it was, also in a new tab. Without this the form sends everything at once, as
+//! forms do.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -17,7 +18,8 @@ use crate::islands::dom::{announce, closest, find_all, listen, sleep};
 
 /// How much is sent at once.
 const PIECE: f64 = 8_388_608.0;
-/// After a cut it is tried again so often, each time a little later: for longer than the minute that the server waits for a piece.
+/// After a cut it is tried again so often, each time a little later: for longer than the minute that the
+/// server waits for a piece.
 const TRIES: i32 = 20;
 /// The first pause after a cut.
 const PAUSE_MILLIS: i32 = 500;
@@ -162,8 +164,8 @@ async fn send(address: &str, file: &File, path: &str, replaces: bool, show: &dyn
             Err(refused) => refused.is_passing(),
         };
         if is_cut {
-            // Cut off, or the server is away for a moment, or it still waits for a piece of ours that never ends: it says how far
-            // it has come.
+            // Cut off, or the server is away for a moment, or it still waits for a piece of ours that never
+            // ends: it says how far it has come.
             tries += 1;
             if tries > TRIES {
                 return Err(lost());

@@ -1,9 +1,10 @@
-//! The weekly grid by pointer and keys. The fields hold the truth: a drag writes into them, and the bars follow them, however
-//! they were changed.
+//! The weekly grid by pointer and keys. The fields hold the truth: a drag writes into them, and the bars
+//! follow them, however they were changed.
 //!
-//! `data-week` holds rows with `data-day`; in each a box, two times, and a `data-bar` with `.on`, `.spill` and two grips. Drag an
-//! end to move it, the middle to move all, an empty place to begin anew. On a grip, arrows move by a quarter of an hour, Page Up
-//! and Down by an hour, Home and End to the ends of the day. `name="copy"` copies Monday in place.
+//! `data-week` holds rows with `data-day`; in each a box, two times, and a `data-bar` with `.on`, `.spill`
+//! and two grips. Drag an end to move it, the middle to move all, an empty place to begin anew. On a grip,
+//! arrows move by a quarter of an hour, Page Up and Down by an hour, Home and End to the ends of the day.
+//! `name="copy"` copies Monday in place.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,7 +25,6 @@ const NEAR: f64 = 9.0;
 struct Drag {
     row: Element,
     bar: Element,
-    /// Where it began.
     from: i32,
     /// The hours before.
     start: i32,

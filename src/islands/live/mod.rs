@@ -1,8 +1,8 @@
 //! Pages that follow what happens: a stream of revisions, and a refetch of what they show.
 //!
-//! The stream says only that something changed and what it is about. The page is then fetched again as a whole, by the
-//! same address, and the parts marked `data-live` are changed to what the server says now. So there is one way to make
-//! a page, and what is live can never differ from what a reload shows.
+//! The stream says only that something changed and what it is about. The page is then fetched again as a
+//! whole, by the same address, and the parts marked `data-live` are changed to what the server says now. So
+//! there is one way to make a page, and what is live can never differ from what a reload shows.
 
 #![allow(missing_docs, reason = "the island macro makes a struct of its own for the props, without a comment")]
 
@@ -67,7 +67,8 @@ pub fn Live(
     stream: String,
     /// The revision that the page shows.
     revision: i64,
-    /// The keys of the topics that the page watches, joined by commas; empty if it only wants to know the connection.
+    /// The keys of the topics that the page watches, joined by commas; empty if it only wants to know the
+    /// connection.
     topics: String,
     /// The address of the icons.
     sprite: String,

@@ -1,7 +1,9 @@
-//! Changes one piece of a page into another by the fewest steps, so that nothing a person is doing there is lost.
+//! Changes one piece of a page into another by the fewest steps, so that nothing a person is doing there is
+//! lost.
 //!
-//! Children are matched by `data-key` or `id`, else by their order and kind. What belongs to the person stays: the focused
-//! field, ticks, open menus, dialogs and details, a form on its way. Islands are never touched.
+//! Children are matched by `data-key` or `id`, else by their order and kind. What belongs to the person
+//! stays: the focused field, ticks, open menus, dialogs and details, a form on its way. Islands are never
+//! touched.
 
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};

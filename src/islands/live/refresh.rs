@@ -16,7 +16,6 @@ use crate::islands::press::released;
 const APART_MILLIS: i32 = 500;
 /// How long a changed cell is tinted.
 const FLASH_MILLIS: i32 = 600;
-/// Between two announcements.
 const QUIET_MILLIS: i32 = 3_000;
 
 /// Fetches when asked, one at a time; what is asked meanwhile is one more fetch.
@@ -57,7 +56,8 @@ impl Refresher {
         let this = self.clone();
         spawn_local(async move {
             while this.0.is_wanted.replace(false) {
-                // A fetch that fails is made up for: the stream is lost at the same time, and its return asks again.
+                // A fetch that fails is made up for: the stream is lost at the same time, and its return asks
+                // again.
                 let _ = this.refresh().await;
                 sleep(APART_MILLIS).await;
             }
@@ -66,8 +66,8 @@ impl Refresher {
     }
 
     async fn refresh(&self) -> Result<(), JsValue> {
-        // A form is on its way and the page is about to be left. What it deletes may be what this page shows: the answer to
-        // the form says so, and must not be cut off.
+        // A form is on its way and the page is about to be left. What it deletes may be what this page shows:
+        // the answer to the form says so, and must not be cut off.
         if root().is_some_and(|root| !find_all(&root, "form[data-sent]").is_empty()) {
             return Ok(());
         }
@@ -84,7 +84,8 @@ impl Refresher {
         released().await;
         let is_left = root().is_some_and(|root| !find_all(&root, "form[data-sent]").is_empty());
         if is_refused && heading(&page) != heading(&document()) {
-            // The page is not for this person any more; the server's page says why. One that said so before stays.
+            // The page is not for this person any more; the server's page says why. One that said so before
+            // stays.
             return if is_left { Ok(()) } else { window().location().reload() };
         }
         let focused = document().active_element();

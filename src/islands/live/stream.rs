@@ -1,8 +1,9 @@
 //! The connection to the stream of revisions, with its losses.
 //!
-//! Browsers reconnect by themselves, but at a fixed pace and without end, all tabs of all people at the same moment after a
-//! restart. So the connection is closed at its first error and opened again after a pause that doubles up to a limit,
-//! with a random part. A hidden tab has none at all: over HTTP/1.1 a browser has six connections for a whole server.
+//! Browsers reconnect by themselves, but at a fixed pace and without end, all tabs of all people at the same
+//! moment after a restart. So the connection is closed at its first error and opened again after a pause that
+//! doubles up to a limit, with a random part. A hidden tab has none at all: over HTTP/1.1 a browser has six
+//! connections for a whole server.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,7 +28,6 @@ const SILENCE_MILLIS: f64 = 50_000.0;
 /// How often the above are looked at.
 const TICK_MILLIS: i32 = 2_000;
 
-/// One page's connection.
 struct Stream {
     address: String,
     topics: Vec<String>,
@@ -38,7 +38,8 @@ struct Stream {
     /// Counts connections, so that an answer of an older one is known as such.
     generation: u32,
     opened_at: f64,
-    /// The last event; none before the first sign of life, since a server may send only comments, which are not seen.
+    /// The last event; none before the first sign of life, since a server may send only comments, which are
+    /// not seen.
     heard_at: Option<f64>,
     /// When the connection was lost; none while there is one or none is wanted.
     lost_at: Option<f64>,
@@ -285,7 +286,8 @@ async fn watch(stream: Shared) {
     }
 }
 
-/// Some pages show what no revision tells, such as how busy a node is: they say how often they are to be fetched.
+/// Some pages show what no revision tells, such as how busy a node is: they say how often they are to be
+/// fetched.
 fn ask_every(stream: &Shared) {
     let Some(every) = find("[data-every]").and_then(|place| place.get_attribute("data-every")) else { return };
     let every: u32 = every.parse().unwrap_or(u32::MAX);

@@ -1,7 +1,7 @@
 //! What jobs print, as a stream that follows it and as a file.
 //!
-//! The stream (`…/log/events`) names a log by `attempt` and `node`, or follows the newest there is: it waits for a job that has
-//! not begun, and goes on with the next attempt.
+//! The stream (`…/log/events`) names a log by `attempt` and `node`, or follows the newest there is: it waits
+//! for a job that has not begun, and goes on with the next attempt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,6 @@ use crate::server::{caller, downloads, plain_page};
 /// How often a job is looked at that does not print.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Which log.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Wanted {
     attempt: Option<u32>,
@@ -81,7 +80,6 @@ pub async fn download(
     }
 }
 
-/// Opens the stream.
 pub async fn follow(
     State(state): State<AppState>,
     Places((_, id)): Places<(String, String)>,

@@ -7,11 +7,9 @@ use atelier_studio::jobs::form::JobForm;
 use leptos::prelude::*;
 use leptos::tachys::html::InertElement;
 
-use crate::components::tier_choice;
-use crate::components::{Card, Checkbox, Field, Icon, SelectField, SizeTable, TextField};
+use crate::components::{Card, Checkbox, Field, Icon, SelectField, SizeTable, TextField, tier_choice};
 use crate::form::FormState;
 
-/// What to run.
 pub fn what(state: &FormState, form: &JobForm) -> AnyView {
     let state = state.clone();
     let files = files(&state, form);

@@ -8,8 +8,7 @@ use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
-use crate::components::price;
-use crate::components::{Banner, Card, Crumb, LinkButton, Look, NavItem, Page, SubmitButton, Tone, Why};
+use crate::components::{Banner, Card, Crumb, LinkButton, Look, NavItem, Page, SubmitButton, Tone, Why, price};
 use crate::form::{Flash, FormState};
 use crate::frame::{Place, Visit, load, studio};
 use crate::jobs::http::submit::FORM;
@@ -18,7 +17,6 @@ use crate::jobs::typing::QuoteJob;
 use crate::server::caller::here;
 use crate::server::page;
 
-/// Submits a job.
 #[component]
 pub fn NewJobPage() -> impl IntoView {
     let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobSubmit, Whose::Own)), topics: &[] };

@@ -21,7 +21,6 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
     view! { {what}{needs}{decided} }.into_any()
 }
 
-/// What it runs.
 fn what(slug: &str, detail: &JobDetail) -> AnyView {
     let Some(task) = &detail.task else { return ().into_any() };
     let (label, text) = match &task.run {

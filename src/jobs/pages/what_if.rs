@@ -1,4 +1,5 @@
-//! The table before a submission: when a job would start on each compute, when it would end, and what it costs.
+//! The table before a submission: when a job would start on each compute, when it would end, and what it
+//! costs.
 
 use atelier_domain::Money;
 use atelier_domain::compute::size::Tier;

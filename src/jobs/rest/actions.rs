@@ -86,7 +86,6 @@ pub async fn evict(asked: Asked, Path(id): Path<String>, OptionalJson(why): Opti
     act(&asked, &id, JobVerb::Evict, &why).await
 }
 
-/// Where to.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Move {

@@ -19,7 +19,8 @@ struct FilesView {
     files: Vec<TaskFile>,
 }
 
-/// `POST /files`, as `multipart/form-data`. The same content is kept once, whoever sends it and however often.
+/// `POST /files`, as `multipart/form-data`. The same content is kept once, whoever sends it and however
+/// often.
 pub async fn keep(asked: Asked, parameters: Parameters, State(state): State<AppState>, request: Request) -> Answered {
     parameters.none_left(&[])?;
     // Nobody's files are taken for nothing.

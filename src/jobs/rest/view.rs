@@ -12,7 +12,6 @@ use crate::jobs::rest::what_if::EtaView;
 use crate::server::rest::people::{People, PersonView};
 use crate::server::rest::view::{ReasonView, ResourcesView, When};
 
-/// A job.
 #[derive(Debug, Serialize)]
 pub struct JobView {
     id: String,
@@ -42,7 +41,6 @@ pub struct JobView {
     attempt: u32,
     /// The nodes of that attempt.
     nodes: Vec<String>,
-    /// Attempts before it.
     attempts: Vec<AttemptView>,
     times: Times,
     verdict: Option<VerdictView>,

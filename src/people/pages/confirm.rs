@@ -7,8 +7,7 @@ use atelier_studio::people::list::{PersonRow, judge_people};
 use leptos::prelude::*;
 
 use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};
-use crate::frame::help;
-use crate::frame::{Place, Visit, load, param, studio};
+use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::people::pages::verbs;
 use crate::server::caller::here;
 use crate::server::page;

@@ -61,7 +61,8 @@ fn show(visit: &Visit, detail: PersonDetail) -> AnyView {
     .into_any()
 }
 
-/// The verbs that the state of the account allows; what is refused for another reason is shown with that reason.
+/// The verbs that the state of the account allows; what is refused for another reason is shown with that
+/// reason.
 fn actions(visit: &Visit, detail: &PersonDetail, refusal: Option<&String>) -> AnyView {
     detail
         .verbs

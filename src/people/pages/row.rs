@@ -42,8 +42,8 @@ pub fn row(person: PersonRow, viewer: &Viewer, refusal: Option<&str>) -> impl In
     }
 }
 
-/// What can be done to one person, as far as the state of the account allows it. What the viewer has no right to is there
-/// all the same, disabled, with the reason under it.
+/// What can be done to one person, as far as the state of the account allows it. What the viewer has no right
+/// to is there all the same, disabled, with the reason under it.
 fn menu(person: &PersonRow, slug: &str, refusal: Option<&str>) -> AnyView {
     let id = format!("m-{}", person.id);
     let legal = AccountVerb::ALL.into_iter().filter(|verb| verb.legal_in().contains(&person.state));

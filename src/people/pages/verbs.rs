@@ -21,7 +21,6 @@ pub const fn asking(verb: AccountVerb) -> &'static str {
     }
 }
 
-/// The icon.
 pub const fn icon(verb: AccountVerb) -> &'static str {
     match verb {
         AccountVerb::Disable => "lock",

@@ -21,8 +21,8 @@ pub struct Mark {
     pub kept_until: Option<u32>,
 }
 
-/// The grid in a card, with the zone above and the way to copy Monday below. `copies_at` is the page that shows the form with
-/// Monday copied, where the form's own address does something else.
+/// The grid in a card, with the zone above and the way to copy Monday below. `copies_at` is the page that
+/// shows the form with Monday copied, where the form's own address does something else.
 pub fn card(
     fields: &Fields,
     state: &FormState,

@@ -164,7 +164,6 @@ fn form(visit: &Visit, page: &SchedulePage) -> AnyView {
     .into_any()
 }
 
-/// Where today stands.
 fn mark(visit: &Visit, page: &SchedulePage) -> Option<grid::Mark> {
     let zone = Zone::parse(page.fields.get("time_zone")).ok()?;
     let now = zone.local(visit.viewer.now);

@@ -7,8 +7,7 @@ use atelier_studio::schedules::next::{AwakeCost, NextTime};
 use atelier_studio::schedules::page::Outlook;
 use leptos::prelude::*;
 
-use crate::components::price;
-use crate::components::{Icon, Tone, Why};
+use crate::components::{Icon, Tone, Why, price};
 
 /// The side of the page.
 pub fn side(outlook: &Outlook) -> AnyView {

@@ -1,11 +1,13 @@
 //! Whether a request to an application shows that somebody is at work.
 //!
-//! Looking is not activity, and neither is what an open page does by itself: a tab that was left open must not keep a machine running.
+//! Looking is not activity, and neither is what an open page does by itself: a tab that was left open must
+//! not keep a machine running.
 
 use atelier_studio::instances::commands::VSCODE;
 use axum::http::Method;
 
-/// What pages of applications write by themselves, again and again: application, method, beginning of the path.
+/// What pages of applications write by themselves, again and again: application, method, beginning of the
+/// path.
 ///
 /// JupyterLab writes down how its panels are arranged every ten seconds, whether anything has changed or not.
 const BY_ITSELF: [(&str, Method, &str); 1] = [("jupyter", Method::PUT, "/lab/api/workspaces/")];

@@ -18,7 +18,6 @@ const MOST: usize = 10_000;
 /// What a code opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// For whom.
     pub user: UserId,
     /// Under which session of the portal.
     pub session: SessionKey,
@@ -35,7 +34,6 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Makes a code.
     pub fn issue(&self, ticket: Ticket) -> String {
         let code = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
         let now = clock::instant();

@@ -1,7 +1,7 @@
 //! A connection to an application over which one request after another goes.
 //!
-//! It has no task of its own: whoever waits for an answer moves it along. A task between the two would have to be woken for each
-//! half of each exchange, which takes longer than passing a small answer on.
+//! It has no task of its own: whoever waits for an answer moves it along. A task between the two would have
+//! to be woken for each half of each exchange, which takes longer than passing a small answer on.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -47,7 +47,8 @@ impl AppConnection {
         self.mover.is_some() && self.sender.is_ready()
     }
 
-    /// Sends a request and waits for the beginning of its answer. One that was not sent comes back with the error.
+    /// Sends a request and waits for the beginning of its answer. One that was not sent comes back with the
+    /// error.
     pub async fn send(
         &mut self,
         request: Request<Body>,

@@ -30,8 +30,8 @@ pub struct Wanted {
     next: Option<String>,
 }
 
-/// From the portal: the owner of a running instance, or somebody with whom the application is shared, goes on to the
-/// application's own address, with a code. Everything else is told by the page that leads here.
+/// From the portal: the owner of a running instance, or somebody with whom the application is shared, goes on
+/// to the application's own address, with a code. Everything else is told by the page that leads here.
 pub async fn open(
     State(state): State<AppState>,
     Extension(actor): Extension<Arc<Actor>>,

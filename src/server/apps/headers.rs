@@ -46,7 +46,8 @@ pub fn for_app(headers: &mut HeaderMap, address: std::net::IpAddr, host: &str, i
     if let (false, Ok(host)) = (headers.contains_key(header::HOST), HeaderValue::from_str(host)) {
         headers.insert(header::HOST, host);
     }
-    // A token of this product is nothing for an application; its own kinds of authorisation are its own business.
+    // A token of this product is nothing for an application; its own kinds of authorisation are its own
+    // business.
     let is_ours = |value: &HeaderValue| {
         let is_token = |word: &str| {
             [atelier_domain::token::PREFIX, atelier_domain::workload::PREFIX]
@@ -81,7 +82,8 @@ fn drop_our_cookies(headers: &mut HeaderMap) {
     }
 }
 
-/// Makes the headers of an answer fit for the browser: an application sets cookies for its own address alone, and not ours.
+/// Makes the headers of an answer fit for the browser: an application sets cookies for its own address alone,
+/// and not ours.
 pub fn from_app(headers: &mut HeaderMap) {
     let header::Entry::Occupied(entry) = headers.entry(header::SET_COOKIE) else { return };
     let (_, cookies) = entry.remove_entry_mult();

@@ -1,7 +1,7 @@
 //! Whose address a request was sent to: the portal's, or an application's own.
 //!
-//! An application lives at `<app>--<instance>--<workspace>.<apps domain>`. None of the three may contain two hyphens in a row,
-//! so there is one way to read it; what does not read exactly so is nobody's address.
+//! An application lives at `<app>--<instance>--<workspace>.<apps domain>`. None of the three may contain two
+//! hyphens in a row, so there is one way to read it; what does not read exactly so is nobody's address.
 
 use std::fmt;
 
@@ -15,9 +15,7 @@ const MAX_NAME: usize = 24;
 /// An application of an instance, by names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Which application.
     pub app: String,
-    /// Of which instance.
     pub instance: String,
     /// In which workspace, by its short name.
     pub workspace: String,
@@ -32,7 +30,6 @@ impl fmt::Display for Place {
 /// What an address is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// The portal's.
     Portal,
     /// An application's, whether it exists or not.
     App(Place),

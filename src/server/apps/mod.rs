@@ -1,7 +1,8 @@
 //! Applications at their own addresses.
 //!
-//! Notebook servers run people's code, so their pages must be strangers to the portal: another origin, other cookies. A request
-//! is told apart by its host before anything else looks at it ([`split`]), and nothing falls back from one to the other.
+//! Notebook servers run people's code, so their pages must be strangers to the portal: another origin, other
+//! cookies. A request is told apart by its host before anything else looks at it ([`split`]), and nothing
+//! falls back from one to the other.
 
 mod access;
 mod activity;
@@ -48,7 +49,8 @@ fn cookie_name(is_secure: bool, port: Option<AppPort>) -> String {
     port.map_or_else(|| name.to_owned(), |port| format!("{name}-{}", port.0))
 }
 
-/// Sends a request to the portal or to an application, by its host alone, or by its port alone where applications have ports.
+/// Sends a request to the portal or to an application, by its host alone, or by its port alone where
+/// applications have ports.
 pub async fn split(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let address = match (request.extensions().get::<AppPort>(), state.app_ports()) {
         (Some(port), Some(ports)) => ports.place(port.0).map_or(Address::Nobody, Address::App),
@@ -98,7 +100,8 @@ async fn serve(state: &AppState, place: Place, mut request: Request) -> Response
     proxy::pass_on(state, &visit, &place, request).await
 }
 
-/// Who is not let in and came by a link goes to the portal, which lets in whom it knows; what a page does by itself is refused.
+/// Who is not let in and came by a link goes to the portal, which lets in whom it knows; what a page does by
+/// itself is refused.
 fn turned_away(state: &AppState, place: &Place, request: &Request) -> Response {
     if !is_navigation(request.method(), request.headers()) {
         let text = "You are signed out here, or this is not yours. Open the application from Atelier again.";

@@ -1,4 +1,5 @@
-//! Connections to applications that wait for their next request: asking an agent for a new one costs more than the request.
+//! Connections to applications that wait for their next request: asking an agent for a new one costs more
+//! than the request.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,6 @@ pub type Way = (NodeId, InstanceId, String);
 /// Connections to each application, and since when they wait.
 type Idle = HashMap<Way, Vec<(AppConnection, Instant)>>;
 
-/// Connections that wait.
 #[derive(Debug, Default)]
 pub struct Pool {
     idle: Mutex<Idle>,

@@ -1,8 +1,8 @@
 //! Ports in place of names: for sites that cannot have a wildcard in their DNS.
 //!
-//! Each application gets a port of its own, so its pages are of another origin than the portal's. Cookies, however, know hosts and
-//! not ports: a page of an application can set cookies that the portal is sent too. That is why this must be asked for, and why
-//! pages that lead to applications say so.
+//! Each application gets a port of its own, so its pages are of another origin than the portal's. Cookies,
+//! however, know hosts and not ports: a page of an application can set cookies that the portal is sent too.
+//! That is why this must be asked for, and why pages that lead to applications say so.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,9 +17,7 @@ const MOST_PORTS: u16 = 500;
 /// Ports, the last one included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRange {
-    /// The first.
     pub first: u16,
-    /// The last.
     pub last: u16,
 }
 
@@ -38,7 +36,6 @@ impl PortRange {
         self.first <= port && port <= self.last
     }
 
-    /// All of them.
     pub fn ports(self) -> impl Iterator<Item = u16> {
         self.first..=self.last
     }

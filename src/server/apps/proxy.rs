@@ -200,7 +200,8 @@ impl Drop for Passing {
     }
 }
 
-/// A connection that becomes something else, as a WebSocket: bytes both ways until one end or the visit closes.
+/// A connection that becomes something else, as a WebSocket: bytes both ways until one end or the visit
+/// closes.
 async fn upgraded(
     state: &AppState,
     visit: &Arc<AppVisit>,

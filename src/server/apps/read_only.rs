@@ -1,7 +1,8 @@
 //! What passes at an application for somebody who may only look.
 //!
-//! Looking is asking without changing anything: the methods that HTTP calls safe. What comes over a WebSocket cannot be told
-//! apart from here, so none is opened; the terminal is our own and drops what is typed instead.
+//! Looking is asking without changing anything: the methods that HTTP calls safe. What comes over a WebSocket
+//! cannot be told apart from here, so none is opened; the terminal is our own and drops what is typed
+//! instead.
 
 use axum::http::{HeaderMap, HeaderName, Method, header};
 

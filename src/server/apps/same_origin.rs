@@ -1,7 +1,7 @@
 //! Whether a request at an application's address comes from there.
 //!
-//! The cookie says who somebody is; these headers, which no script can set, say which page sent them. What an application's
-//! own pages do passes; what any other page does in their name does not.
+//! The cookie says who somebody is; these headers, which no script can set, say which page sent them. What an
+//! application's own pages do passes; what any other page does in their name does not.
 
 use axum::http::{HeaderMap, Method, header};
 

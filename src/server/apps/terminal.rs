@@ -107,8 +107,8 @@ fn page(place: &Place, is_read_only: bool) -> Response {
     (headers, Body::from(text)).into_response()
 }
 
-/// From the browser: the first byte says whether it is something typed (0) or the window's size (1). To the browser: what is
-/// printed, and a text once the shell has ended.
+/// From the browser: the first byte says whether it is something typed (0) or the window's size (1). To the
+/// browser: what is printed, and a text once the shell has ended.
 async fn talk(state: AppState, visit: Arc<AppVisit>, socket: WebSocket, wire: Wire) {
     let (mut to_browser, mut from_browser) = socket.split();
     let (mut from_shell, mut to_shell) = tokio::io::split(wire);

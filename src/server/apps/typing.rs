@@ -1,10 +1,11 @@
 //! Whether somebody types in VS Code, by what its page sends over its WebSockets.
 //!
-//! A tab that was left open talks all the time: signs of life every few seconds, confirmations, answers to what extensions ask. None
-//! of that is somebody at work, and neither is a file that a program changes while it is open. What people do, the page tells: the
-//! cursor was moved with the keyboard (which typing does) or with the mouse, something was typed into a terminal. Those signs are
-//! looked for, and only those count. They belong to the version of code-server that this product installs; what it does in a browser
-//! is tested with it (`cargo xtask test vscode`).
+//! A tab that was left open talks all the time: signs of life every few seconds, confirmations, answers to
+//! what extensions ask. None of that is somebody at work, and neither is a file that a program changes while
+//! it is open. What people do, the page tells: the cursor was moved with the keyboard (which typing does) or
+//! with the mouse, something was typed into a terminal. Those signs are looked for, and only those count.
+//! They belong to the version of code-server that this product installs; what it does in a browser is tested
+//! with it (`cargo xtask test vscode`).
 
 use std::io;
 use std::pin::Pin;
@@ -13,8 +14,8 @@ use std::task::{Context, Poll};
 use atelier_pipe::Wire;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What only people cause: the cursor was moved with the keyboard or the mouse, a terminal was typed into. That a document was
-/// changed is told also of reloads from the disk and of what extensions do.
+/// What only people cause: the cursor was moved with the keyboard or the mouse, a terminal was typed into.
+/// That a document was changed is told also of reloads from the disk and of what extensions do.
 const DEEDS: [&[u8]; 3] = [br#""source":"keyboard""#, br#""source":"mouse""#, b"$input"];
 /// As long as the longest of them, less one: what may stand at the end of one piece and go on in the next.
 const OVERLAP: usize = 18;
@@ -28,7 +29,8 @@ enum At {
     Content(u64, usize),
 }
 
-/// Reads the frames that a browser sends, as they pass by. Nothing is changed, and what is not understood counts for nothing.
+/// Reads the frames that a browser sends, as they pass by. Nothing is changed, and what is not understood
+/// counts for nothing.
 #[derive(Debug)]
 pub struct Listener {
     at: At,

@@ -1,9 +1,10 @@
 //! Who is let in at an application's address.
 //!
-//! A visit is what a cookie there opens: one application of one instance, for its owner or somebody with whom it is shared, under
-//! one session of the portal. It is believed for a second, or until something that concerns people or instances changes; then it
-//! is read again. Connections that last hold their visit and end when it closes: when the person signs out, is disabled, does not
-//! own the instance any more, when a share is taken back, changed or over, and when the instance stops.
+//! A visit is what a cookie there opens: one application of one instance, for its owner or somebody with whom
+//! it is shared, under one session of the portal. It is believed for a second, or until something that
+//! concerns people or instances changes; then it is read again. Connections that last hold their visit and
+//! end when it closes: when the person signs out, is disabled, does not own the instance any more, when a
+//! share is taken back, changed or over, and when the instance stops.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -45,7 +46,6 @@ const TOPICS: [Topic; 2] = [Topic::People, Topic::Instances];
 /// What a cookie opens.
 #[derive(Debug)]
 pub struct AppVisit {
-    /// For whom.
     pub user: UserId,
     /// What they are called.
     pub name: String,
@@ -53,7 +53,6 @@ pub struct AppVisit {
     pub access: Access,
     /// Under which session of the portal.
     pub session: SessionKey,
-    /// The instance.
     pub instance: InstanceId,
     /// Its node; nothing while it has none.
     pub node: Option<NodeId>,
@@ -115,7 +114,8 @@ impl AppVisits {
         self.read_again(state, &hash, place).await
     }
 
-    /// Reads a visit, and once more if something was cut or changed while it was read: what was read before that must not stay open.
+    /// Reads a visit, and once more if something was cut or changed while it was read: what was read before
+    /// that must not stay open.
     async fn read_again(&self, state: &AppState, hash: &str, place: &Place) -> Option<Arc<AppVisit>> {
         let mut tries = 0;
         loop {
@@ -157,7 +157,8 @@ impl AppVisits {
             if before.node == visit.node && before.access.is_like(visit.access) {
                 entry.held.push(Arc::downgrade(&before));
             } else {
-                // It was stopped or moved, so that what led to the old node leads nowhere; or less is allowed, or more.
+                // It was stopped or moved, so that what led to the old node leads nowhere; or less is
+                // allowed, or more.
                 before.close();
                 entry.held.drain(..).filter_map(|held| held.upgrade()).for_each(|visit| visit.close());
             }
@@ -173,7 +174,8 @@ impl AppVisits {
         held.map(|(hash, known)| (hash.clone(), known.place.clone(), Arc::clone(&known.visit))).collect()
     }
 
-    /// Reads those of the held visits again of which that is true, several at a time: whoever has to go must not wait for others.
+    /// Reads those of the held visits again of which that is true, several at a time: whoever has to go must
+    /// not wait for others.
     async fn recheck(&self, state: &AppState, is_stale: impl Fn(&AppVisit) -> bool) {
         let stale =
             self.held().into_iter().filter(|(_, _, visit)| is_stale(visit)).map(|(hash, place, _)| (hash, place));
@@ -269,7 +271,8 @@ fn is_fresh(visit: &AppVisit, state: &AppState) -> bool {
         && !has_changed_since(visit, state)
 }
 
-/// Reads all that a visit depends on. What cannot be read is closed: nobody is let in because the database is away.
+/// Reads all that a visit depends on. What cannot be read is closed: nobody is let in because the database is
+/// away.
 async fn read(state: &AppState, hash: &str, place: &Place) -> Option<AppVisit> {
     // Before reading: what changes in between makes it stale at once.
     let since = state.live().newest();

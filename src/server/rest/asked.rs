@@ -19,7 +19,6 @@ use crate::error::AppError;
 use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::state::AppState;
 
-/// The largest body.
 pub const MAX_BODY: usize = 2 << 20;
 
 /// How long a body may take to arrive.
@@ -56,8 +55,8 @@ impl Asked {
         }
     }
 
-    /// What was done, or what was answered when the same was asked before. What has changed since (a cluster that is gone,
-    /// say) does not matter to who only asks again.
+    /// What was done, or what was answered when the same was asked before. What has changed since (a cluster
+    /// that is gone, say) does not matter to who only asks again.
     pub async fn or_known<T>(
         &self,
         id: &CommandId,

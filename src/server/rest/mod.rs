@@ -1,7 +1,8 @@
 //! The REST API, `/api/v1`: the same commands and the same rights as the portal, for programs.
 //!
-//! Who asks is known by a bearer token alone. Cookies are not looked at, so a foreign page cannot do anything with them and
-//! no origin needs to be checked; there is no session either. Every refusal is a problem in JSON.
+//! Who asks is known by a bearer token alone. Cookies are not looked at, so a foreign page cannot do anything
+//! with them and no origin needs to be checked; there is no session either. Every refusal is a problem in
+//! JSON.
 
 pub mod asked;
 pub mod people;
@@ -67,7 +68,8 @@ async fn guard(State(state): State<AppState>, mut request: Request, next: Next) 
     finished(response, &id)
 }
 
-/// Writes a refusal out. What axum itself refuses (an address that is not text, say) has a status and no words of ours.
+/// Writes a refusal out. What axum itself refuses (an address that is not text, say) has a status and no
+/// words of ours.
 fn finished(mut response: Response, id: &str) -> Response {
     if let Some(refusal) = response.extensions_mut().remove::<Refusal>() {
         return refusal.written(id);

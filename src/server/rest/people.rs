@@ -34,7 +34,6 @@ impl People {
         Ok(Self(known))
     }
 
-    /// One of them.
     pub fn view(&self, id: &UserId) -> PersonView {
         let (name, email) = self.0.get(id).cloned().unzip();
         PersonView { id: id.to_string(), name, email }

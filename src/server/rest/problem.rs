@@ -1,4 +1,5 @@
-//! Refusals of the API: `application/problem+json` (RFC 9457) with a stable code and the problem of each field.
+//! Refusals of the API: `application/problem+json` (RFC 9457) with a stable code and the problem of each
+//! field.
 
 use atelier_domain::text::Problem;
 use axum::body::Body;

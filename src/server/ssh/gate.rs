@@ -75,16 +75,12 @@ impl Drop for Seat {
 /// What is known of an instance that somebody wants to enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which.
     pub id: InstanceId,
-    /// Its node.
     pub node: Option<NodeId>,
-    /// Where it stands.
     pub state: InstanceState,
 }
 
 impl Gate {
-    /// Of that server.
     pub fn new(state: AppState) -> Self {
         Self { state, inside: Inside::default() }
     }
@@ -168,8 +164,9 @@ pub async fn judge_instance(state: &AppState, person: &Person, user: &str) -> Re
 #[async_trait]
 impl Studio for Gate {
     async fn offered(&self, fingerprint: &str, from: SocketAddr) -> Result<(), String> {
-        // Who has a key that is known here gets in from any address: whoever else tries keys behind the same one must not be able
-        // to keep them out. Nothing is told to strangers by that which they would not be told anyway.
+        // Who has a key that is known here gets in from any address: whoever else tries keys behind the same
+        // one must not be able to keep them out. Nothing is told to strangers by that which they would not be
+        // told anyway.
         match self.look_up(fingerprint).await {
             Ok(_) => Ok(()),
             Err(words) => self.paused(from).await.and(Err(words)),

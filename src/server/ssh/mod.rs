@@ -1,4 +1,5 @@
-//! The way into instances by SSH: who is let in, and until when. What is spoken on the wire is in `crates/gateway`.
+//! The way into instances by SSH: who is let in, and until when. What is spoken on the wire is in
+//! `crates/gateway`.
 
 mod gate;
 mod visit;

@@ -54,24 +54,20 @@ impl Drop for Guest {
 
 /// Somebody at the gate, as far as they have been judged.
 pub struct Arrival<'a> {
-    /// With which key.
     pub key: SshKey,
-    /// Who.
     pub person: Person,
     /// Where to, as they said it.
     pub user: &'a str,
-    /// From where.
     pub from: SocketAddr,
-    /// What they find.
     pub judged: Result<Found, NotLetIn>,
     /// The revision as of which that was judged.
     pub since: i64,
-    /// Their place.
     pub seat: Seat,
 }
 
 impl Guest {
-    /// One that begins now. It is in the history before anything else of it is; what cannot be written there does not begin.
+    /// One that begins now. It is in the history before anything else of it is; what cannot be written there
+    /// does not begin.
     pub async fn welcome(state: &AppState, arrival: Arrival<'_>) -> store::Result<Self> {
         let Arrival { key, person, user, from, judged, since, seat } = arrival;
         let (user, name) = (user.to_owned(), Address::parse(user).instance);

@@ -11,8 +11,7 @@ use leptos::prelude::*;
 use crate::components::{
     Card, ConfirmCard, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SelectField, SubmitButton,
 };
-use crate::frame::help;
-use crate::frame::{Place, Visit, load, param, studio};
+use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::server::caller::here;
 
 const PLACE: Place = Place { nav: NavItem::Sizes, needs: Some((Action::SizeWrite, Whose::Others)), topics: &[] };

@@ -83,7 +83,8 @@ async fn a_request_that_never_ends_gives_way_to_the_next() {
     let new = json!({"path": "Users/ines/big.bin", "size": 10}).to_string();
     let (_, begun) = ask(&mut first, "POST", "", Body::from(new)).await;
     let id = begun["id"].as_str().expect("an id").to_owned();
-    // A client that is gone without a word: its body stays open. When its first bytes were asked for, the upload is in its hands.
+    // A client that is gone without a word: its body stays open. When its first bytes were asked for, the
+    // upload is in its hands.
     let (asked, is_asked) = tokio::sync::oneshot::channel();
     let body = futures::stream::unfold(Some(asked), |asked| async move {
         let Some(asked) = asked else { return std::future::pending().await };

@@ -45,7 +45,8 @@ async fn shell(mut stream: tokio::net::UnixStream, typed: Typed) {
     }
 }
 
-/// An application that says which method it was asked with; `/events` never ends, and sockets say what they hear.
+/// An application that says which method it was asked with; `/events` never ends, and sockets say what they
+/// hear.
 async fn toy(mut stream: tokio::net::UnixStream) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

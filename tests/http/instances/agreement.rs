@@ -1,4 +1,5 @@
-//! The list, the page and the API say the same of an instance in every state: what it is, why, and what comes next.
+//! The list, the page and the API say the same of an instance in every state: what it is, why, and what comes
+//! next.
 
 use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::compute::job::{JobSpec, Priority, Target};

@@ -32,7 +32,8 @@ pub fn page(name: &str, tab: &str) -> String {
     if tab.is_empty() { format!("{LIST}/{name}") } else { format!("{LIST}/{name}/{tab}") }
 }
 
-/// A server with the size `cpu-2`, Mara, who owns things, Oskar, who operates them, Sven, who has his own, and Noor, who looks.
+/// A server with the size `cpu-2`, Mara, who owns things, Oskar, who operates them, Sven, who has his own,
+/// and Noor, who looks.
 pub struct Studio {
     pub server: Server,
     pub mara: Api,

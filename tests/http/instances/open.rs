@@ -47,7 +47,8 @@ async fn a_ready_application_is_entered_at_once() {
     mara.get(&open("mara-fusion", "jupyter")).await.shows("it broke").shows("/logs?log=jupyter").hides("data-go");
 }
 
-/// Where applications have ports in place of names, a request's port says whose it is, whatever host it names.
+/// Where applications have ports in place of names, a request's port says whose it is, whatever host it
+/// names.
 #[tokio::test]
 async fn an_application_has_a_port_where_it_has_no_name() {
     let studio = Studio::with(&[("apps_ports", "3100-3101")]).await;

@@ -7,14 +7,13 @@ use super::{Studio, page, send_scripts};
 use crate::client::Browser;
 use crate::rest::Api;
 
-/// Mara owns it. Oskar operates machines, Ines owns the workspace, Sven has the same role as Mara, Noor only looks.
+/// Mara owns it. Oskar operates machines, Ines owns the workspace, Sven has the same role as Mara, Noor only
+/// looks.
 const PEOPLE: [&str; 5] = ["mara", "oskar", "ines", "sven", "noor"];
 
 /// Who may: its owner, and who may do so with anybody's.
 const ANYBODYS: [bool; 5] = [true, true, true, false, false];
-/// Its owner alone.
 const OWNER_ALONE: [bool; 5] = [true, false, false, false, false];
-/// Everybody here.
 const ALL: [bool; 5] = [true; 5];
 
 /// A server function, what it is told, and who of the five may.

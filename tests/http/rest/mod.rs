@@ -82,7 +82,6 @@ impl Api {
         Self::with(server, &token)
     }
 
-    /// For the Owner.
     pub async fn owner(server: &Server) -> Self {
         Self::of(server, "ines@example.org").await
     }

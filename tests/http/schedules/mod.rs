@@ -13,7 +13,6 @@ use atelier_domain::world::Report;
 use crate::client::{Browser, Page, Server};
 use crate::rest::furnish;
 
-/// Where instances are.
 pub const INSTANCES: &str = "/w/perception/compute/instances";
 
 /// The page of an instance's schedules.

@@ -1,8 +1,8 @@
 //! Parts that workers have before their turn, so that between two quick jobs nobody waits for the agent.
 //!
-//! A worker says that a part has ended before it begins the next, and gives the next back if the part that it runs takes long. So
-//! until it has said one of the two, the next has not begun; but which of them its processes are of is not known. That is why
-//! [`Agent::signal`] waits for its word.
+//! A worker says that a part has ended before it begins the next, and gives the next back if the part that it
+//! runs takes long. So until it has said one of the two, the next has not begun; but which of them its
+//! processes are of is not known. That is why [`Agent::signal`] waits for its word.
 
 use atelier_domain::world::{AllocationKey, Exit};
 use atelier_protocol::Event;
@@ -18,7 +18,8 @@ impl Agent {
         while let Some(&part) = self.queue.front() {
             let Some(id) = self.worker_to_be_free(part) else { return };
             if let Err(error) = self.hand_over(id, part) {
-                // It is not lost: the part waits on, and whether the worker listens shows when its own part has ended.
+                // It is not lost: the part waits on, and whether the worker listens shows when its own part
+                // has ended.
                 return tracing::warn!(%error, "a worker cannot be given its next job");
             }
             self.queue.pop_front();
@@ -31,7 +32,8 @@ impl Agent {
         }
     }
 
-    /// A worker of the same person that has only just begun with a part of the same shape: it will have the room.
+    /// A worker of the same person that has only just begun with a part of the same shape: it will have the
+    /// room.
     fn worker_to_be_free(&self, part: AllocationKey) -> Option<WorkerId> {
         let start = &self.parts.get(&part)?.start;
         let is_plain = !start.task.is_alone && start.task.files.is_empty() && start.shape.gpus == 0;

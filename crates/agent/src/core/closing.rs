@@ -1,7 +1,7 @@
 //! The ends of workers and of sandboxes.
 //!
-//! Nobody waits here for a process to end: one that is stuck in the system may take for ever. What is left is killed in rounds,
-//! and in between the loop goes on with everything else.
+//! Nobody waits here for a process to end: one that is stuck in the system may take for ever. What is left is
+//! killed in rounds, and in between the loop goes on with everything else.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -18,7 +18,6 @@ use crate::{clock, processes};
 
 /// The first pause between two rounds of killing; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// The longest.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// After so long it is worth a word.
 const LONG: Duration = Duration::from_secs(10);
@@ -35,8 +34,8 @@ pub struct Closing {
 }
 
 impl Agent {
-    /// A worker has closed its end of the socket, so all that it said was heard. Its launcher sees to what is left of it, and says
-    /// when that is done. What it runs must not live longer than it.
+    /// A worker has closed its end of the socket, so all that it said was heard. Its launcher sees to what is
+    /// left of it, and says when that is done. What it runs must not live longer than it.
     pub(super) fn on_hung_up(&mut self, id: WorkerId) {
         let Some(worker) = self.sandboxes.workers.get_mut(&id) else { return };
         worker.has_hung_up = true;
@@ -89,8 +88,8 @@ impl Agent {
         }
     }
 
-    /// The launcher of a sandbox has ended: all that is in there ends too. Who waited in it waits for a new one, unless this one
-    /// could not even be made.
+    /// The launcher of a sandbox has ended: all that is in there ends too. Who waited in it waits for a new
+    /// one, unless this one could not even be made.
     pub(super) fn close_sandbox(&mut self, id: SandboxId) {
         let Some(mut sandbox) = self.sandboxes.sandboxes.remove(&id) else { return };
         let now = clock::now();

@@ -7,10 +7,9 @@ use rustix::process::Signal;
 
 use super::Agent;
 use super::part::{Ending, Stage, Why};
-use crate::clock;
-use crate::processes;
 use crate::sandbox::WorkerId;
 use crate::wire::Order;
+use crate::{clock, processes};
 
 /// A launcher puts a notice into a folder much sooner than this.
 const NOTICE: Duration = Duration::from_millis(500);
@@ -63,7 +62,8 @@ impl Agent {
         }
     }
 
-    /// Has the launcher put a file into the folder of a part that says that its node is taken back. Says whether it was asked to.
+    /// Has the launcher put a file into the folder of a part that says that its node is taken back. Says
+    /// whether it was asked to.
     fn give_notice(&self, worker: WorkerId, part: AllocationKey, grace: Duration) -> bool {
         let Some((_, sandbox)) = self.worker_and_sandbox(worker) else { return false };
         let Some(held) = self.parts.get(&part) else { return false };
@@ -81,8 +81,8 @@ impl Agent {
         }
     }
 
-    /// Sends a signal to all processes of a worker's job. While it has the next job too, they might be of that one; the worker says
-    /// within moments which, and then this comes again.
+    /// Sends a signal to all processes of a worker's job. While it has the next job too, they might be of
+    /// that one; the worker says within moments which, and then this comes again.
     pub(super) fn signal(&self, id: WorkerId, signal: Signal) {
         if let Some(worker) = self.sandboxes.workers.get(&id).filter(|worker| worker.next.is_none()) {
             for pid in worker.processes() {
@@ -134,8 +134,8 @@ impl Agent {
             group.forbid_forks();
         }
         let home = worker.sandbox;
-        // A launcher that says that it tries cannot do more than that; and the end of a worker with a view of its own is the
-        // system's business alone.
+        // A launcher that says that it tries cannot do more than that; and the end of a worker with a view of
+        // its own is the system's business alone.
         let is_apart = worker.temporary.is_some();
         let is_hopeless = worker.lingers || is_apart;
         self.signal(id, Signal::KILL);

@@ -33,7 +33,6 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// Whose it is.
     pub(super) fn person(&self) -> Option<UserId> {
         self.supervisor.as_ref().map(|supervisor| supervisor.set_up.person.id.clone())
     }

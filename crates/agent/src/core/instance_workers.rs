@@ -56,7 +56,6 @@ struct InstanceWorker {
 }
 
 impl InstanceWorker {
-    /// What it runs.
     fn processes(&self) -> Vec<u32> {
         let Some(own) = self.pid else { return Vec::new() };
         match &self.group {
@@ -112,7 +111,8 @@ impl InstanceWorkers {
     }
 }
 
-/// In whose name a sandbox is found. Those that jobs must not find belong to nobody: no account has a space in its name.
+/// In whose name a sandbox is found. Those that jobs must not find belong to nobody: no account has a space
+/// in its name.
 fn owner(mounts: &Mounts, place: Place) -> UserId {
     match place {
         Place::Own => mounts.person.id.clone(),
@@ -190,7 +190,8 @@ impl Agent {
         }
     }
 
-    /// From now on the sandbox of that kind looks like this. Those for single jobs look like before, so they go.
+    /// From now on the sandbox of that kind looks like this. Those for single jobs look like before, so they
+    /// go.
     pub(super) fn set_mounts(&mut self, place: Place, mounts: Option<Mounts>) {
         self.hosted.workers.set_mounts(place, mounts);
         let old = self.sandboxes.sandboxes.keys().copied().filter(|id| self.sandboxes.is_per_job(*id));

@@ -1,8 +1,9 @@
 //! The loop: one task that owns all that the agent knows.
 //!
-//! Everything that happens comes in through one inbox. A turn takes what is there, then looks at deadlines, begins what there is
-//! room for, and hands over what there is to say: output first, then events, since the server must have all output of a part
-//! before it hears that the part is off. Nothing in a turn waits for a process.
+//! Everything that happens comes in through one inbox. A turn takes what is there, then looks at deadlines,
+//! begins what there is room for, and hands over what there is to say: output first, then events, since the
+//! server must have all output of a part before it hears that the part is off. Nothing in a turn waits for a
+//! process.
 
 mod ahead;
 mod closing;
@@ -59,11 +60,8 @@ pub type Spoken = Option<(Said, Vec<OwnedFd>)>;
 /// Something that happened.
 #[derive(Debug)]
 pub enum Happening {
-    /// To the connection.
     Link(FromLink),
-    /// To a sandbox.
     Sandbox(SandboxId, Spoken),
-    /// To a worker.
     Worker(WorkerId, Spoken),
     /// A part has printed something.
     Readable(AllocationKey),
@@ -89,7 +87,6 @@ pub struct Beginning {
     pub isolation: Isolation,
     /// The groups of the node.
     pub groups: Groups,
-    /// Files for jobs.
     pub blobs: Blobs,
     /// What the node is doing.
     pub sampler: Sampler,
@@ -130,7 +127,6 @@ pub struct Agent {
     buffer: Vec<u8>,
     room: Room,
     sandboxes: Sandboxes,
-    /// Sandboxes that end.
     closing: Vec<Closing>,
     temporaries: Temporaries,
     /// Until then, no sandboxes are made ahead of time.

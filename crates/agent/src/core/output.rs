@@ -50,8 +50,8 @@ impl Agent {
         self.stand_in_line(part);
     }
 
-    /// Reads all that is left of a part whose processes are gone. That is no more than a pipe holds, so limits do not matter; and
-    /// if somebody else still holds the pipe, what they write is not of this part.
+    /// Reads all that is left of a part whose processes are gone. That is no more than a pipe holds, so
+    /// limits do not matter; and if somebody else still holds the pipe, what they write is not of this part.
     pub(super) fn read_rest(&mut self, part: AllocationKey) {
         let in_memory = self.in_memory();
         self.paused.remove(&part);

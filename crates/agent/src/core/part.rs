@@ -52,7 +52,6 @@ pub struct Ending {
 /// Why a part is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Somebody said so.
     Told,
     /// Its node is taken back: it goes on elsewhere.
     Preempted,
@@ -63,11 +62,9 @@ pub enum Why {
 /// A part of a job, until the server has heard that it is off.
 #[derive(Debug)]
 pub struct Held {
-    /// What to do.
     pub start: Box<Start>,
     /// How far it is.
     pub stage: Stage,
-    /// Its output.
     pub log: Log,
     /// Where that comes from.
     pub pipe: Option<Pipe>,
@@ -119,11 +116,9 @@ pub enum Pipe {
     Still(OwnedFd),
     /// The loop is told when there is something to read.
     Watched {
-        /// The pipe.
         pipe: Arc<Receiver>,
         /// Everything was read; watch again.
         resume: Arc<Notify>,
-        /// Who watches.
         _task: Watcher,
     },
 }
@@ -139,10 +134,10 @@ impl Drop for Watcher {
 }
 
 impl Pipe {
-    /// Begins to watch.
     pub fn watch(self, part: AllocationKey, inbox: UnboundedSender<Happening>) -> std::io::Result<Self> {
         let Self::Still(pipe) = self else { return Ok(self) };
-        // A larger pipe means fewer turns for those who print a lot. Where it is not allowed, the usual size does.
+        // A larger pipe means fewer turns for those who print a lot. Where it is not allowed, the usual size
+        // does.
         let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 256 << 10);
         let pipe = Arc::new(Receiver::from_owned_fd(pipe)?);
         let resume = Arc::new(Notify::new());

@@ -165,8 +165,8 @@ impl Agent {
         }
     }
 
-    /// Whether an environment is there for those who run here. Who is alone has temporary files of their own, which hide what
-    /// lies in the place of the machine's.
+    /// Whether an environment is there for those who run here. Who is alone has temporary files of their own,
+    /// which hide what lies in the place of the machine's.
     fn shows(&self, environment: &std::path::Path, is_alone: bool) -> bool {
         let is_in = |folder: &std::path::PathBuf| environment.starts_with(folder);
         let has_view = matches!(self.isolation, crate::facts::Isolation::View(_));
@@ -182,7 +182,8 @@ impl Agent {
                 self.queue.remove(place);
                 self.parts.remove(&part);
             }
-            // It has begun; that was said, or is about to be. If it was only about to begin, it may still come back.
+            // It has begun; that was said, or is about to be. If it was only about to begin, it may still
+            // come back.
             None if self.parts.contains_key(&part) => {
                 if let Some(held) = self.parts.get_mut(&part) {
                     held.is_wanted_back = true;
@@ -236,8 +237,8 @@ impl Agent {
         self.fetch();
     }
 
-    /// Whether what happened may be said a little later, together with what happens meanwhile: while there is more than enough
-    /// to go on with, each word would only cost the server a commit.
+    /// Whether what happened may be said a little later, together with what happens meanwhile: while there is
+    /// more than enough to go on with, each word would only cost the server a commit.
     fn may_wait(&mut self) -> bool {
         let busy = self.sandboxes.workers.values().filter(|worker| worker.part.is_some()).count();
         let next = self.sandboxes.workers.values().filter(|worker| worker.next.is_some()).count();

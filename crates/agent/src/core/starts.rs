@@ -1,4 +1,5 @@
-//! From a start to the job: room, files, and what a worker is told. Where the worker comes from is in `worker_pool`.
+//! From a start to the job: room, files, and what a worker is told. Where the worker comes from is in
+//! `worker_pool`.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -196,7 +197,8 @@ impl Agent {
     pub(super) fn has_begun(&mut self, id: WorkerId, part: AllocationKey) {
         let Some(held) = self.parts.get_mut(&part) else { return };
         held.stage = Stage::Running(id);
-        // From now on the agent needs none of it; a part may stay a while until the server has heard of its end.
+        // From now on the agent needs none of it; a part may stay a while until the server has heard of its
+        // end.
         held.start.task.run = Run::Argv(Vec::new());
         held.start.task.files = Vec::new();
         held.start.task.environment = Vec::new();

@@ -1,4 +1,5 @@
-//! The pool of sandboxes and workers that parts of jobs run in: a part gets a worker that is idle, or one is made.
+//! The pool of sandboxes and workers that parts of jobs run in: a part gets a worker that is idle, or one is
+//! made.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,12 +16,11 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::part::Stage;
 use super::{Agent, Happening};
-use crate::clock;
 use crate::facts::Isolation;
-use crate::identity;
 use crate::instance::Mounts;
 use crate::sandbox::{self, Channel, Kind, Sandbox, SandboxId, Worker, WorkerId};
 use crate::wire::{self, Order};
+use crate::{clock, identity};
 
 /// So many of the next parts have their sandboxes made while they wait.
 const WARM: usize = 2;
@@ -148,7 +148,8 @@ impl Agent {
         }
     }
 
-    /// Has sandboxes made for the next parts that want to be alone, while they wait for room: that takes longer than many jobs.
+    /// Has sandboxes made for the next parts that want to be alone, while they wait for room: that takes
+    /// longer than many jobs.
     pub(super) fn warm_up(&mut self) {
         if clock::now() < self.warm_again {
             return;

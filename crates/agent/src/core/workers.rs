@@ -13,7 +13,8 @@ use crate::sandbox::{SandboxId, WorkerId};
 use crate::wire::{Order, Outcome, Said};
 use crate::{clock, processes};
 
-/// Files in memory that outlive a job; with more, its sandbox is made anew, since they count for the next job.
+/// Files in memory that outlive a job; with more, its sandbox is made anew, since they count for the next
+/// job.
 const TOO_MUCH_SHARED: u64 = 16 << 20;
 
 impl Agent {

@@ -1,10 +1,9 @@
-//! The folders of an instance on the machine. What is above a person's own folders belongs to the agent, so nobody can put a link
-//! in the way.
+//! The folders of an instance on the machine. What is above a person's own folders belongs to the agent, so
+//! nobody can put a link in the way.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{DirBuilderExt, lchown};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use atelier_domain::compute::app::setup_of;
 use atelier_protocol::SetUp;
@@ -26,7 +25,6 @@ pub struct Folders {
     pub layer: PathBuf,
     /// The sockets of its applications.
     pub run: PathBuf,
-    /// The agent's own.
     pub logs: PathBuf,
     /// In place of the person's own, for scripts that they have not accepted.
     pub scratch: PathBuf,
@@ -97,8 +95,8 @@ impl Folders {
         Ok(())
     }
 
-    /// Puts a link to the workspace's files into the home, unless something of that name is there: that is the person's own. It
-    /// belongs to us, and they may remove it.
+    /// Puts a link to the workspace's files into the home, unless something of that name is there: that is
+    /// the person's own. It belongs to us, and they may remove it.
     pub fn link_workspace(&self, target: &Path) {
         drop(std::os::unix::fs::symlink(target, self.home.join(WORKSPACE)));
     }

@@ -1,4 +1,5 @@
-//! What an application with notebook kernels says about them. Only asked, never touched: our questions must not look like use.
+//! What an application with notebook kernels says about them. Only asked, never touched: our questions must
+//! not look like use.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -80,7 +81,6 @@ fn read(kernels: &[u8], sessions: &[u8], terminals: &[u8]) -> Result<Found, Stri
 }
 
 impl Found {
-    /// For people.
     pub fn sentence(&self) -> String {
         match (&self.busy[..], self.kernels) {
             ([], 0) => "no kernel runs".to_owned(),

@@ -11,17 +11,14 @@ use atelier_protocol::Process;
 const TICK: u64 = 10_000_000;
 /// So many processes are named.
 const NAMED: usize = 10;
-/// The longest name.
 const LONGEST_NAME: usize = 60;
 
 /// What was used up to a moment.
 #[derive(Debug)]
 pub struct Load {
-    /// When.
     pub at: Instant,
     /// Processor time of everything that ran in the instance, in nanoseconds.
     pub cpu: u64,
-    /// What runs there.
     pub pids: Vec<u32>,
     /// The most that a GPU was busy since this was last asked, in percent; nothing where there are none.
     pub gpu: Option<f32>,

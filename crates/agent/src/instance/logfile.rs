@@ -1,4 +1,5 @@
-//! Logs of an instance: written by the agent, so that nobody else can change them; bounded; followed while they grow.
+//! Logs of an instance: written by the agent, so that nobody else can change them; bounded; followed while
+//! they grow.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -46,7 +47,8 @@ struct Inner {
 }
 
 impl LogFile {
-    /// At that place, where one may be already; at most so long. It is opened when there is something to write.
+    /// At that place, where one may be already; at most so long. It is opened when there is something to
+    /// write.
     pub fn new(path: PathBuf, limit: u64, full: Full) -> Arc<Self> {
         let length = std::fs::metadata(&path).map_or(0, |found| found.len());
         let (grown, _) = watch::channel((0, length));

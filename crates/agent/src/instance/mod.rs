@@ -1,4 +1,5 @@
-//! The instance on a node: a person's workstation, with their home, their layer of an environment, applications and terminals.
+//! The instance on a node: a person's workstation, with their home, their layer of an environment,
+//! applications and terminals.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -12,8 +13,9 @@
 //! | `activity`, `kernels`, `load` | what goes on in it |
 //! | `worker` | a handle of a worker in its sandbox, for those who want something done |
 //!
-//! The loop owns the sandbox and its workers; each application, script and terminal is a task that asks the loop for a worker
-//! ([`Ask`]) and tells it what the server has to hear. All of it goes on while there is no server.
+//! The loop owns the sandbox and its workers; each application, script and terminal is a task that asks the
+//! loop for a worker ([`Ask`]) and tells it what the server has to hear. All of it goes on while there is no
+//! server.
 
 mod activity;
 mod apps;
@@ -35,20 +37,19 @@ mod supervisor;
 mod terminal;
 mod worker;
 
+use std::fs::File;
+
+use atelier_protocol::{Event, ToServer};
 pub use begin::begin;
 pub use load::{Load, cpu_of};
 pub use mounts::Mounts;
+use rustix::process::Signal;
 pub use scripts::run as run_scripts;
 pub use socket::patiently;
 pub use stream::open as open_stream;
 pub use supervisor::Supervisor;
-pub use worker::WorkerHandle;
-
-use std::fs::File;
-
-use atelier_protocol::{Event, ToServer};
-use rustix::process::Signal;
 use tokio::sync::oneshot;
+pub use worker::WorkerHandle;
 
 use crate::core::Spoken;
 use crate::sandbox::WorkerId;
@@ -60,8 +61,8 @@ pub enum Place {
     Own,
     /// One without it, for scripts that the person has not accepted.
     Scratch,
-    /// One with it and with a network of its own, for applications that listen on ports. They reach each other there, and nothing else
-    /// reaches them.
+    /// One with it and with a network of its own, for applications that listen on ports. They reach each
+    /// other there, and nothing else reaches them.
     Apart,
 }
 
@@ -72,7 +73,6 @@ pub enum Ask {
     SetMounts(Place, Box<Option<Mounts>>),
     /// End the sandboxes of that kind with all that is in them, and say when they are gone.
     EndSandboxes(Place, oneshot::Sender<()>),
-    /// Make a worker.
     AcquireWorker(Place, oneshot::Sender<Result<WorkerHandle, String>>),
     /// A worker of an instance said something.
     Spoken(WorkerId, Spoken),

@@ -26,10 +26,10 @@ pub struct Bind {
     pub is_writable: bool,
 }
 
-/// What makes a person's sandbox on this node that of their instance: what is mounted in it, and what it is called.
+/// What makes a person's sandbox on this node that of their instance: what is mounted in it, and what it is
+/// called.
 #[derive(Clone, Debug)]
 pub struct Mounts {
-    /// Whose.
     pub person: Person,
     /// The home, on the machine.
     pub home: PathBuf,
@@ -48,13 +48,10 @@ pub struct Mounts {
 /// Where things are, as programs see them.
 #[derive(Clone, Debug)]
 pub struct Inside {
-    /// The home.
     pub home: String,
-    /// The layer.
     pub layer: PathBuf,
     /// The sockets of applications.
     pub run: PathBuf,
-    /// The whole environment.
     pub environment: Vec<(String, String)>,
 }
 

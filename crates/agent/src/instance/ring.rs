@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// What is remembered.
 pub const REMEMBERED: usize = 256 << 10;
 /// Nothing more is read while somebody is so far behind.
 const TOO_FAR: u64 = (REMEMBERED / 2) as u64;
@@ -32,9 +31,7 @@ struct Viewer {
 /// What there is for somebody who looks.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This.
     Bytes(Vec<u8>),
-    /// Nothing now.
     Wait,
     /// Nothing any more: the shell has ended.
     Ended(i32),
@@ -47,7 +44,6 @@ impl Ring {
         self.end - self.bytes.len() as u64
     }
 
-    /// Something was printed.
     pub fn append(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
         self.end += bytes.len() as u64;

@@ -18,7 +18,8 @@ use crate::clock;
 
 /// What is read or sent at once.
 const PIECE: usize = 32 << 10;
-/// A program that takes nothing of what is typed for so long gets nothing more of it, so that others can type.
+/// A program that takes nothing of what is typed for so long gets nothing more of it, so that others can
+/// type.
 const DEAF: Duration = Duration::from_secs(10);
 
 /// One terminal.
@@ -89,7 +90,6 @@ impl Near {
 }
 
 impl Session {
-    /// A new one.
     pub fn new(near: Near) -> Self {
         Self {
             ring: Mutex::default(),
@@ -142,7 +142,8 @@ impl Session {
         }
     }
 
-    /// Reads what is left of a shell that has ended. No more than a terminal holds, so nobody has to be waited for.
+    /// Reads what is left of a shell that has ended. No more than a terminal holds, so nobody has to be
+    /// waited for.
     pub fn read_rest(&self) {
         let mut piece = vec![0; PIECE];
         for _ in 0..64 {
@@ -199,7 +200,8 @@ impl Session {
                     match frame {
                         TerminalFrame::Bytes(bytes) => {
                             self.typed.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                            // A terminal that takes nothing any more ends for those who look as well, and in order.
+                            // A terminal that takes nothing any more ends for those who look as well, and in
+                            // order.
                             drop(tokio::time::timeout(DEAF, self.near.type_all(&bytes)).await);
                         }
                         TerminalFrame::Size(columns, rows) => self.near.resize(columns, rows),
@@ -229,7 +231,6 @@ impl Session {
     }
 }
 
-/// Somebody who looks.
 struct Looking<'a> {
     number: u64,
     session: &'a Session,

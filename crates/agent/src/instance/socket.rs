@@ -1,5 +1,5 @@
-//! Reaching an application's socket. The folder is the person's own: what lies there must be a socket of theirs, else they
-//! could have the agent, who may go anywhere, connect them with somebody else's.
+//! Reaching an application's socket. The folder is the person's own: what lies there must be a socket of
+//! theirs, else they could have the agent, who may go anywhere, connect them with somebody else's.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -27,7 +27,8 @@ pub async fn connect(run: &Path, app: &str, uid: Option<u32>) -> io::Result<Unix
     patiently(Path::new(&format!("/proc/self/fd/{}", socket.as_raw_fd()))).await
 }
 
-/// Connects to a socket. One at which too many wait to be let in says so at once; a little later there is room.
+/// Connects to a socket. One at which too many wait to be let in says so at once; a little later there is
+/// room.
 pub async fn patiently(path: &Path) -> io::Result<UnixStream> {
     for _ in 0..TRIES {
         match UnixStream::connect(path).await {

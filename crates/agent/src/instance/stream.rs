@@ -1,4 +1,5 @@
-//! Streams: the server asks for one, the agent connects to what is wanted, dials the server again, and bytes flow.
+//! Streams: the server asks for one, the agent connects to what is wanted, dials the server again, and bytes
+//! flow.
 
 use std::sync::Arc;
 use std::time::Duration;

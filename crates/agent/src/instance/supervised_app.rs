@@ -115,7 +115,6 @@ impl SupervisedApp {
         if self.app.label.is_empty() { label(&self.app.name) } else { &self.app.label }
     }
 
-    /// For its task.
     pub fn ears(&self, ending: Ending) -> Ears {
         Ears { ending, wish: self.wish.subscribe(), anew: self.wish.borrow().anew }
     }
@@ -136,12 +135,12 @@ impl SupervisedApp {
         (*self.state.borrow(), known.last_lines.clone())
     }
 
-    /// Whether an instance counts as set up only once it answers: what people add may fail, and what sleeps is not asked.
+    /// Whether an instance counts as set up only once it answers: what people add may fail, and what sleeps
+    /// is not asked.
     pub const fn counts_for_health(&self) -> bool {
         !self.app.is_custom && !self.app.is_on_demand
     }
 
-    /// For the server.
     pub fn status(&self) -> AppStatus {
         let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let known = self.lock();
@@ -177,7 +176,6 @@ impl SupervisedApp {
         drop(tokio::time::timeout(patience, comes).await);
     }
 
-    /// Its task runs.
     pub fn runs(&self, task: JoinHandle<()>) {
         *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
     }

@@ -1,5 +1,5 @@
-//! The supervisor of one generation of an instance: what all of its tasks share. It knows the applications, ends and restarts
-//! them, and tells when everything has to end.
+//! The supervisor of one generation of an instance: what all of its tasks share. It knows the applications,
+//! ends and restarts them, and tells when everything has to end.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -37,7 +37,8 @@ pub struct Supervisor {
     is_healthy: OnceLock<()>,
     /// How its scripts went, for the words of applications that wait for them.
     pub have_scripts_failed: OnceLock<()>,
-    /// Set when everything has to end, with the time that there is for it. Each task that runs something listens.
+    /// Set when everything has to end, with the time that there is for it. Each task that runs something
+    /// listens.
     ending: watch::Sender<Option<Duration>>,
 }
 
@@ -114,7 +115,6 @@ impl Supervisor {
         self.ask(Ask::Answer(self.set_up.generation, event));
     }
 
-    /// Ends everything.
     pub fn end(&self, grace: Duration) {
         self.ending.send_modify(|ending| *ending = Some(ending.map_or(grace, |before| before.min(grace))));
     }
@@ -153,7 +153,6 @@ impl Supervisor {
         self.look_whether_healthy();
     }
 
-    /// All applications.
     pub fn apps(&self) -> Vec<Arc<SupervisedApp>> {
         self.lock().all.clone()
     }
@@ -170,7 +169,8 @@ impl Supervisor {
         apps.all.clone()
     }
 
-    /// These are the applications that people added, as of that time. What is as before goes on; what is not there any more ends.
+    /// These are the applications that people added, as of that time. What is as before goes on; what is not
+    /// there any more ends.
     pub fn replace_apps(self: &Arc<Self>, revision: i64, wanted: Vec<App>) {
         let logs = self.set_up.folder.join("logs");
         let is_fine = |app: &App| is_name(&app.name) && app.is_custom;

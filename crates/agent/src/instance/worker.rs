@@ -40,7 +40,6 @@ impl Drop for WorkerHandle {
 }
 
 impl WorkerHandle {
-    /// For the loop.
     pub const fn new(
         id: WorkerId,
         channel: Arc<Channel>,

@@ -1,6 +1,6 @@
-//! `atelier launcher bridge <socket> <port> <name> <program> …`: runs a program that listens on a port of loopback, and joins a
-//! socket to it. It runs where the program does, so that it finds the port also where the program has a network of its own,
-//! which nobody else can reach.
+//! `atelier launcher bridge <socket> <port> <name> <program> …`: runs a program that listens on a port of
+//! loopback, and joins a socket to it. It runs where the program does, so that it finds the port also where
+//! the program has a network of its own, which nobody else can reach.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -70,8 +70,8 @@ async fn carry(stream: UnixStream, port: u16) {
 
 /// A connection to what listens there, if that runs as the same user.
 ///
-/// Where the network is shared with others of the machine, anybody could listen at the port before the program does, and would be
-/// handed everything that is meant for it.
+/// Where the network is shared with others of the machine, anybody could listen at the port before the
+/// program does, and would be handed everything that is meant for it.
 async fn connect(address: IpAddr, port: u16) -> Option<TcpStream> {
     let is_ours = || {
         let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
@@ -86,13 +86,15 @@ async fn connect(address: IpAddr, port: u16) -> Option<TcpStream> {
     is_ours().then_some(connected)
 }
 
-/// Whether all that listens at an address and a port belongs to that user, and something does. The tables are those of the kernel.
+/// Whether all that listens at an address and a port belongs to that user, and something does. The tables are
+/// those of the kernel.
 fn listens(address: IpAddr, port: u16, v4: &str, v6: &str, user: u32) -> bool {
     let words = |bytes: &[u8]| -> String {
         let words = bytes.chunks(4).filter_map(|word| <[u8; 4]>::try_from(word).ok());
         words.map(|word| format!("{:08X}", u32::from_ne_bytes(word))).collect()
     };
-    // What listens everywhere listens here too, and what listens everywhere over IPv6 listens over IPv4 as well.
+    // What listens everywhere listens here too, and what listens everywhere over IPv6 listens over IPv4 as
+    // well.
     let addresses = match address {
         IpAddr::V4(v4) => [
             words(&v4.octets()),

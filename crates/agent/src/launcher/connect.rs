@@ -1,4 +1,5 @@
-//! Connecting from inside a sandbox, as its person: what they may reach is decided by the system, not by the agent.
+//! Connecting from inside a sandbox, as its person: what they may reach is decided by the system, not by the
+//! agent.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};

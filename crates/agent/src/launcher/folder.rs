@@ -1,5 +1,5 @@
-//! The folder of a job. All of this runs as the person whose job it is, so a folder that they have turned into something else
-//! can hurt only them.
+//! The folder of a job. All of this runs as the person whose job it is, so a folder that they have turned
+//! into something else can hurt only them.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -20,7 +20,8 @@ pub const EVICTION: &str = ".atelier-evicted";
 /// So many attempts back is looked for a folder that an evicted one has left.
 const LOOKED_BACK: u32 = 10;
 
-/// Leaves the notice in a folder, for its owner. Whoever does this may be root, so it looks whether the folder is theirs.
+/// Leaves the notice in a folder, for its owner. Whoever does this may be root, so it looks whether the
+/// folder is theirs.
 pub fn notice(folder: &str, owner: Option<u32>, seconds: u64) -> io::Result<()> {
     let folder = untouched::open(CWD, folder)?;
     let owner = owner.unwrap_or_else(|| geteuid().as_raw());
@@ -46,7 +47,6 @@ impl Folder {
         Self { path: path.into() }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -121,8 +121,8 @@ impl Folder {
         drop(fs::remove_file(self.path.join(name)));
     }
 
-    /// Gives it to the next job under its name, if this one has left nothing in it and changed nothing about it; making a folder
-    /// and removing it again takes longer than many jobs. Says whether it did.
+    /// Gives it to the next job under its name, if this one has left nothing in it and changed nothing about
+    /// it; making a folder and removing it again takes longer than many jobs. Says whether it did.
     pub fn hand_on(&self, to: &Self) -> bool {
         // A later attempt may have a folder of its own already.
         let is_first = to.attempt().is_none_or(|(_, attempt, _)| attempt <= 1);

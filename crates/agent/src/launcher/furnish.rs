@@ -1,13 +1,12 @@
-//! A person's home and their layer of an environment. All of this runs as the person, so whatever they have put in the way can
-//! hurt only them.
+//! A person's home and their layer of an environment. All of this runs as the person, so whatever they have
+//! put in the way can hurt only them.
 //!
-//! A layer is a virtual environment that stands on another one: it has its own `bin` and `site-packages`, and finds in the base
-//! what it does not have itself. `pip` installs into the layer and cannot touch the base.
+//! A layer is a virtual environment that stands on another one: it has its own `bin` and `site-packages`, and
+//! finds in the base what it does not have itself. `pip` installs into the layer and cannot touch the base.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::wire::Furnish;
 
@@ -31,7 +30,8 @@ pub fn furnish(furnish: &Furnish) -> Result<(), String> {
     python.put(layer, base).map_err(|error| format!("the layer {} cannot be made: {error}", layer.display()))
 }
 
-/// A login shell forgets where programs are; this reminds it. People may change it, so it is written only once.
+/// A login shell forgets where programs are; this reminds it. People may change it, so it is written only
+/// once.
 fn profile(home: &Path) -> io::Result<()> {
     if [".profile", ".bash_profile", ".bash_login"].iter().any(|name| home.join(name).exists()) {
         return Ok(());
@@ -77,7 +77,6 @@ impl Python {
         Ok(Self { program, home: home.to_owned(), version, full_version })
     }
 
-    /// The machine's own.
     fn system(program: &Path) -> Option<Self> {
         let real = fs::canonicalize(program).ok()?;
         let version = real.file_name()?.to_str()?.strip_prefix("python")?.to_owned();
@@ -101,7 +100,8 @@ impl Python {
         );
         put(&layer.join("pyvenv.cfg"), config.as_bytes(), 0o644)?;
         let found = base.map(|base| base.join(&packages).display().to_string());
-        // As a folder of packages of its own, so that what lies there and wants to be read at the start is read.
+        // As a folder of packages of its own, so that what lies there and wants to be read at the start is
+        // read.
         let found = found.map(|found| format!("import site; site.addsitedir({})\n", quoted(&found)));
         put(&layer.join(&packages).join("atelier-base.pth"), found.unwrap_or_default().as_bytes(), 0o644)?;
         let mark = base.map(|base| base.display().to_string()).unwrap_or_default();
@@ -118,7 +118,8 @@ impl Python {
     }
 }
 
-/// Programs of the base that are Python: in the layer they run with the layer's Python, so that they see what it has.
+/// Programs of the base that are Python: in the layer they run with the layer's Python, so that they see what
+/// it has.
 fn take_over(from: &Path, to: &Path) -> io::Result<()> {
     let python = to.join("python").display().to_string();
     let first = if python.len() <= LONGEST_FIRST_LINE && !python.contains(char::is_whitespace) {

@@ -15,7 +15,8 @@ use crate::wire::Job;
 /// The file in the job's folder that holds its script.
 pub const SCRIPT: &str = ".atelier-script";
 
-/// Starts it. Nothing here runs between fork and exec, so that the quickest way to make a process can be taken.
+/// Starts it. Nothing here runs between fork and exec, so that the quickest way to make a process can be
+/// taken.
 pub fn start(folder: &Folder, job: Job, output: OwnedFd) -> Result<Pid, String> {
     let path = job.environment.iter().rev().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
     let arguments = match job.run {

@@ -1,4 +1,5 @@
-//! What runs inside a sandbox: a *launcher* that makes workers, and *workers* that each run one job after another.
+//! What runs inside a sandbox: a *launcher* that makes workers, and *workers* that each run one job after
+//! another.
 //!
 //! All of it is synchronous and small, since it is there once for each person and slot.
 //!
@@ -27,13 +28,14 @@ mod sftp;
 mod terminal;
 mod worker;
 
-pub use folder::{EVICTION, inside};
-
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, getpid};
-use rustix::process::{pidfd_open, set_child_subreaper, set_dumpable_behavior, set_parent_process_death_signal};
+pub use folder::{EVICTION, inside};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, set_dumpable_behavior,
+    set_parent_process_death_signal,
+};
 use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::wire::{Said, send};
@@ -97,8 +99,8 @@ fn settle(socket: &OwnedFd) -> std::io::Result<()> {
     send(socket, &Said::Ready, &[handle.as_fd()], true)
 }
 
-/// Gives up root for good, if there is a user to become. This process has one thread, so what counts for the thread counts for
-/// the process.
+/// Gives up root for good, if there is a user to become. This process has one thread, so what counts for the
+/// thread counts for the process.
 fn become_user(user: Option<&str>) -> Result<(), String> {
     let Some(user) = user else { return Ok(()) };
     let uid = user.parse::<u32>().ok().filter(|uid| *uid != 0).ok_or_else(|| format!("“{user}” is no user"))?;

@@ -1,6 +1,6 @@
-//! The launcher of sandboxes for single jobs. It has the view of its person and is still root, and each of its workers gets a copy of
-//! that view with processes, files in memory and temporary files of its own. To put a whole view together for each job would
-//! take several times as long.
+//! The launcher of sandboxes for single jobs. It has the view of its person and is still root, and each of
+//! its workers gets a copy of that view with processes, files in memory and temporary files of its own. To
+//! put a whole view together for each job would take several times as long.
 
 use std::fs::File;
 use std::io;
@@ -17,8 +17,8 @@ use super::resident;
 /// Where the temporary files of a worker are.
 const TEMPORARY: &str = "/tmp";
 
-/// Makes workers whose jobs run as that user, each as the first process of a space of its own: when it ends, the system ends all
-/// that is in there.
+/// Makes workers whose jobs run as that user, each as the first process of a space of its own: when it ends,
+/// the system ends all that is in there.
 pub fn serve(socket: &OwnedFd, user: &str) -> io::Result<()> {
     let own = File::open("/proc/self/ns/pid")?;
     resident::serve(socket, &mut |files| {

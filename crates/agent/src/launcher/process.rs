@@ -15,7 +15,6 @@ use crate::wire::{Bridge, Process, Program};
 
 /// A process that runs.
 pub struct Started {
-    /// Which.
     pub pid: Pid,
     /// Removed when nobody follows the process any more.
     _script: Option<Script>,
@@ -81,7 +80,8 @@ pub fn limit(pid: Pid, memory: Option<u64>) {
     }
 }
 
-/// What reads a script: what its first line names with at most one argument, as the system would do it, else `sh`.
+/// What reads a script: what its first line names with at most one argument, as the system would do it, else
+/// `sh`.
 fn interpreter(text: &str) -> Vec<String> {
     let named = text.lines().next().and_then(|line| line.strip_prefix("#!")).map(str::trim).unwrap_or_default();
     match named.split_once(char::is_whitespace) {

@@ -1,4 +1,5 @@
-//! A session of somebody who came in from elsewhere: one process with its input, output and errors, or in a terminal.
+//! A session of somebody who came in from elsewhere: one process with its input, output and errors, or in a
+//! terminal.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -21,8 +22,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How often processes are looked after that have lost their parents.
 const REAPING: Duration = Duration::from_secs(10);
 
-/// Runs a session until its process has ended, then stays for as long as something lives that it has left behind: a server that
-/// an editor has started goes on when the editor is closed.
+/// Runs a session until its process has ended, then stays for as long as something lives that it has left
+/// behind: a server that an editor has started goes on when the editor is closed.
 pub fn serve(socket: &OwnedFd, remote: Remote, files: Vec<OwnedFd>) -> io::Result<()> {
     let (pid, near) = match open(remote, files) {
         Ok(opened) => opened,

@@ -84,8 +84,8 @@ pub fn make(files: Vec<OwnedFd>) -> io::Result<u32> {
     start(files, &["worker"])
 }
 
-/// Starts this program again, in the role of a worker that speaks through the first of these files; the second, if there is one,
-/// is its standard output.
+/// Starts this program again, in the role of a worker that speaks through the first of these files; the
+/// second, if there is one, is its standard output.
 pub fn start(files: Vec<OwnedFd>, arguments: &[&str]) -> io::Result<u32> {
     let mut files = files.into_iter();
     let socket = files.next().ok_or(io::ErrorKind::InvalidInput)?;

@@ -1,4 +1,5 @@
-//! A terminal inside a sandbox: opened there, so that it is one of the sandbox's own; its other end goes to the agent.
+//! A terminal inside a sandbox: opened there, so that it is one of the sandbox's own; its other end goes to
+//! the agent.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,8 +17,9 @@ use super::program::find;
 use super::worker::code;
 use crate::wire::{Outcome, Process, Program, Said, send};
 
-/// Runs a terminal until its shell has ended, then stays for as long as something lives that the shell has left behind: whoever
-/// starts a process in the background of a workstation and closes the terminal wants it to go on.
+/// Runs a terminal until its shell has ended, then stays for as long as something lives that the shell has
+/// left behind: whoever starts a process in the background of a workstation and closes the terminal wants it
+/// to go on.
 pub fn serve(socket: &OwnedFd, process: Process) -> io::Result<()> {
     let pid = match open(process, None) {
         Ok((pid, near)) => {
@@ -80,8 +82,8 @@ pub fn shell_program(path: &str) -> String {
     bash.map_or_else(|_| "/bin/sh".to_owned(), |found| found.to_string_lossy().into_owned())
 }
 
-/// `atelier launcher terminal <program> …`: makes what it has as standard input its own terminal, then becomes the program. Returns
-/// only if it cannot, with words that appear in the terminal.
+/// `atelier launcher terminal <program> …`: makes what it has as standard input its own terminal, then
+/// becomes the program. Returns only if it cannot, with words that appear in the terminal.
 pub fn enter(mut arguments: impl Iterator<Item = OsString>) -> String {
     let program = arguments.next().unwrap_or_default();
     let own = setsid().and_then(|_| ioctl_tiocsctty(std::io::stdin()));

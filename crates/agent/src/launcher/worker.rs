@@ -1,7 +1,7 @@
 //! A worker: runs one job after another and answers for what they leave behind.
 //!
-//! The next job may be there before the one that runs has ended, so that nobody has to wait for the agent in between. If the one
-//! that runs is not over soon, the next goes back: others may have room for it.
+//! The next job may be there before the one that runs has ended, so that nobody has to wait for the agent in
+//! between. If the one that runs is not over soon, the next goes back: others may have room for it.
 
 use std::fs::File;
 use std::io;
@@ -136,7 +136,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Says that the job runs. What has come for later goes back; from the answer on, the agent sends nothing more.
+    /// Says that the job runs. What has come for later goes back; from the answer on, the agent sends nothing
+    /// more.
     fn tell_that_it_runs(&self) -> io::Result<()> {
         send(self.socket, &Said::Spawned, &[], true)?;
         while let Some((order, _)) = receive::<Order>(self.socket, true)? {
@@ -169,7 +170,8 @@ fn is_over_at_once(main: Pid) -> bool {
     matches!(poll(&mut polled, Some(&AT_ONCE)), Ok(1..))
 }
 
-/// Kills all that is below this process. Since it is the reaper of all of it, having no children means that nothing is left.
+/// Kills all that is below this process. Since it is the reaper of all of it, having no children means that
+/// nothing is left.
 fn end_the_rest() {
     loop {
         match wait(WaitOptions::NOHANG) {

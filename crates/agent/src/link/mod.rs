@@ -3,8 +3,6 @@
 mod dial;
 mod stream;
 
-pub use stream::{Stream, open as stream};
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,6 +10,7 @@ use std::time::Duration;
 use atelier_protocol::{Bytes, ToAgent, decode_bytes, decode_to_agent};
 use futures_util::{SinkExt, StreamExt};
 use rand::Rng;
+pub use stream::{Stream, open as stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -21,14 +20,14 @@ use crate::core::Happening;
 
 /// The first pause; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// A server that has said nothing for so long is gone: it pings more often.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long dialling may take.
 const DIALLING: Duration = Duration::from_secs(10);
 
-/// What the connection tells the loop. Each connection has its number, so that what comes late from an old one is known as such.
+/// What the connection tells the loop. Each connection has its number, so that what comes late from an old
+/// one is known as such.
 #[derive(Debug)]
 pub enum FromLink {
     /// There is a new connection; what is put in here is sent.
@@ -39,7 +38,6 @@ pub enum FromLink {
     Bytes(u64, Bytes),
     /// The server gave a sign of life.
     Alive(u64),
-    /// It is over.
     Closed(u64),
 }
 

@@ -13,14 +13,13 @@ const LONGEST_HEAD: usize = 16 << 10;
 
 /// A stream, as the server has taken it.
 pub struct Stream {
-    /// The connection.
     pub wire: Wire,
     /// Whether the server would rather have the connection to what is wanted itself, given over this one.
     pub is_for_handover: bool,
 }
 
-/// Dials the server and shows a ticket. What the server has sent behind its answer is not lost. What can be given away is offered
-/// to a server on this machine; one that does not know of that says nothing of it.
+/// Dials the server and shows a ticket. What the server has sent behind its answer is not lost. What can be
+/// given away is offered to a server on this machine; one that does not know of that says nothing of it.
 pub async fn open(config: &AgentConfig, ticket: &str, can_be_given: bool) -> Result<Stream, String> {
     let (host, path) = address(config)?;
     let mut wire = dial::connect(config).await?;

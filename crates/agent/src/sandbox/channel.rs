@@ -14,12 +14,14 @@ use crate::wire::{self, Order, Said};
 /// The agent's end.
 #[derive(Debug)]
 pub struct Channel {
-    /// Waited for like a stream, though it keeps messages apart: whether there is something to read is the same for both.
+    /// Waited for like a stream, though it keeps messages apart: whether there is something to read is the
+    /// same for both.
     socket: UnixStream,
 }
 
 impl Channel {
-    /// Listens on a socket until the far end is closed or says nonsense; what it says goes to the loop through `wrap`.
+    /// Listens on a socket until the far end is closed or says nonsense; what it says goes to the loop
+    /// through `wrap`.
     pub fn listen(
         socket: OwnedFd,
         inbox: UnboundedSender<Happening>,

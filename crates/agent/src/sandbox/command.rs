@@ -9,9 +9,8 @@ use std::process::{Command, Stdio};
 
 use atelier_protocol::Person;
 
-use super::Kind;
-use super::devices;
 use super::person::PersonFolders;
+use super::{Kind, devices};
 use crate::config::AgentConfig;
 use crate::environment::Places;
 use crate::facts::Isolation;
@@ -28,7 +27,6 @@ pub const PROGRAM: &str = "/run/atelier/agent";
 
 /// A sandbox that was started.
 pub struct Started {
-    /// The process.
     pub pid: u32,
     /// Where things are in it.
     pub places: Places,
@@ -139,7 +137,8 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
     }
 }
 
-/// Python environments and what they stand on, where they are: they cannot be moved. What is built later is there as well.
+/// Python environments and what they stand on, where they are: they cannot be moved. What is built later is
+/// there as well.
 fn environments(config: &AgentConfig) -> Vec<Bind> {
     let folder = config.environments.as_ref().filter(|folder| folder.is_dir());
     let python = config.python.as_ref().filter(|_| folder.is_some()).and_then(|python| python_of(python));

@@ -24,8 +24,8 @@ fn find(devices: &Path, driver: &Path, gpus: &[u64]) -> Vec<PathBuf> {
     found
 }
 
-/// The numbers of the device files, in the order in which GPUs are counted: by their place on the bus. The two often agree, and
-/// need not.
+/// The numbers of the device files, in the order in which GPUs are counted: by their place on the bus. The
+/// two often agree, and need not.
 fn minors(driver: &Path) -> Vec<u64> {
     let Ok(entries) = fs::read_dir(driver) else { return Vec::new() };
     let mut cards: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -51,7 +51,6 @@ impl Groups {
         }
     }
 
-    /// The node's own.
     pub const fn node(&self) -> Option<&NodeGroup> {
         self.node.as_ref()
     }

@@ -1,5 +1,5 @@
-//! Sandboxes: one for each person, with workers in it; and for each person whose jobs want to be alone, one that makes a sandbox
-//! for each of these jobs.
+//! Sandboxes: one for each person, with workers in it; and for each person whose jobs want to be alone, one
+//! that makes a sandbox for each of these jobs.
 
 mod channel;
 mod command;
@@ -7,12 +7,6 @@ mod devices;
 mod groups;
 mod person;
 mod temporary;
-
-pub use channel::Channel;
-pub use command::{PROGRAM, start};
-pub use groups::{Groups, PROCESSES, share};
-pub use person::prepare;
-pub use temporary::Temporaries;
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -24,6 +18,11 @@ use std::time::Instant;
 use atelier_confine::PartGroup;
 use atelier_domain::UserId;
 use atelier_domain::world::AllocationKey;
+pub use channel::Channel;
+pub use command::{PROGRAM, start};
+pub use groups::{Groups, PROCESSES, share};
+pub use person::prepare;
+pub use temporary::Temporaries;
 
 use crate::environment::Places;
 
@@ -77,7 +76,6 @@ pub struct Sandbox {
 /// One worker.
 #[derive(Debug)]
 pub struct Worker {
-    /// Where it is.
     pub sandbox: SandboxId,
     /// How it is spoken to.
     pub channel: Arc<Channel>,
@@ -85,7 +83,6 @@ pub struct Worker {
     pub pid: Option<u32>,
     /// Its control group, and so its jobs'.
     pub group: Option<PartGroup>,
-    /// What it runs.
     pub part: Option<AllocationKey>,
     /// What it will run after that: it has it already.
     pub next: Option<AllocationKey>,
@@ -148,15 +145,12 @@ impl Worker {
 /// All sandboxes and workers of a node.
 #[derive(Debug, Default)]
 pub struct Sandboxes {
-    /// By number.
     pub sandboxes: HashMap<SandboxId, Sandbox>,
-    /// By number.
     pub workers: HashMap<WorkerId, Worker>,
     last: u64,
 }
 
 impl Sandboxes {
-    /// The next number.
     pub const fn number(&mut self) -> u64 {
         self.last += 1;
         self.last

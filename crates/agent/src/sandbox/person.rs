@@ -1,9 +1,8 @@
 //! The folders of a person on this node.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use atelier_domain::files::USERS;
 use atelier_protocol::Person;
@@ -14,11 +13,10 @@ use crate::instance::Mounts;
 /// Where a person's folders are on the machine.
 #[derive(Clone, Debug)]
 pub struct PersonFolders {
-    /// The home.
     pub home: PathBuf,
-    /// Where jobs run.
     pub jobs: PathBuf,
-    /// What programs in the sandbox use as `/tmp`. On disk: in memory it would count for whoever wrote it long after they ended.
+    /// What programs in the sandbox use as `/tmp`. On disk: in memory it would count for whoever wrote it
+    /// long after they ended.
     pub temporary: PathBuf,
     /// The user database that programs in the sandbox see.
     pub users: PathBuf,
@@ -28,7 +26,8 @@ pub struct PersonFolders {
     pub mounts: Option<Mounts>,
 }
 
-/// Makes the folders of a person. All of their parents belong to the agent, so nobody else can put a link in the way.
+/// Makes the folders of a person. All of their parents belong to the agent, so nobody else can put a link in
+/// the way.
 pub fn prepare(
     config: &AgentConfig,
     person: &Person,

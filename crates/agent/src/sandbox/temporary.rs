@@ -1,9 +1,9 @@
-//! The temporary files of jobs that are alone: a folder for each, and one that was left as it was is used again.
+//! The temporary files of jobs that are alone: a folder for each, and one that was left as it was is used
+//! again.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::{DirBuilderExt, lchown};
 use std::path::PathBuf;
+use std::{fs, io};
 
 use rustix::fs::CWD;
 
@@ -12,7 +12,8 @@ use crate::untouched;
 /// So many are kept for later.
 const MOST: usize = 8;
 
-/// Folders for temporary files. They lie in a folder of the agent's, so nobody else can put a link in the way.
+/// Folders for temporary files. They lie in a folder of the agent's, so nobody else can put a link in the
+/// way.
 #[derive(Debug)]
 pub struct Temporaries {
     folder: PathBuf,
@@ -20,7 +21,6 @@ pub struct Temporaries {
 }
 
 impl Temporaries {
-    /// Below that folder.
     pub const fn new(folder: PathBuf) -> Self {
         Self { folder, free: Vec::new() }
     }

@@ -111,7 +111,6 @@ impl Agent {
         }
     }
 
-    /// With one application.
     pub fn set_up_with(&self, app: App) -> SetUp {
         SetUp { apps: vec![app], ..self.set_up() }
     }

@@ -1,4 +1,5 @@
-//! A server for tests: it speaks the protocol over real sockets, keeps output and events as a server would, and can be away.
+//! A server for tests: it speaks the protocol over real sockets, keeps output and events as a server would,
+//! and can be away.
 #![allow(dead_code, reason = "each test file uses its own share of it")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,5 @@
-//! Applications that people add to their instances: a command that listens on a socket or on a port, and shows pages.
+//! Applications that people add to their instances: a command that listens on a socket or on a port, and
+//! shows pages.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,6 @@ crate::keyed_enum! {
     pub enum Preset {
         /// Runs of training, as charts.
         Tensorboard = "tensorboard", "TensorBoard";
-        /// Experiments and models.
         Mlflow = "mlflow", "MLflow";
         /// Notebooks that are Python files.
         Marimo = "marimo", "marimo";
@@ -120,7 +120,8 @@ crate::keyed_enum! {
     /// Which network an application on a port is in.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Network {
-        /// One that only the private applications of its instance are in: nobody else reaches its port, and it reaches nothing else.
+        /// One that only the private applications of its instance are in: nobody else reaches its port, and
+        /// it reaches nothing else.
         #[default]
         Private = "private";
         /// That of the machine: other people there can reach its port.
@@ -148,7 +149,6 @@ impl AppName {
         Ok(Self(name))
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -170,7 +170,8 @@ pub struct AppDraft {
     pub label: String,
     /// What it began as.
     pub preset: Preset,
-    /// The command: words and quotes, read without a shell. `{port}`, `{socket}` and `{home}` become what they are.
+    /// The command: words and quotes, read without a shell. `{port}`, `{socket}` and `{home}` become what
+    /// they are.
     pub command: String,
     /// Variables of its own.
     pub environment: BTreeMap<String, String>,
@@ -374,8 +375,9 @@ fn path_problem(field: &'static str, what: &str, path: &str) -> Option<Problem> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn draft() -> AppDraft {
         AppDraft {

@@ -1,8 +1,8 @@
 //! Arrays: many jobs that were submitted together and differ in their number alone.
 //!
-//! A large array is one record. Its jobs have their ids from the beginning, but a job is *made*, and costs anything, only when
-//! something is to happen to it: it is first in its queue, or somebody names it. The others are known all the same: each
-//! is what [`Array::job`] says.
+//! A large array is one record. Its jobs have their ids from the beginning, but a job is *made*, and costs
+//! anything, only when something is to happen to it: it is first in its queue, or somebody names it. The
+//! others are known all the same: each is what [`Array::job`] says.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +22,12 @@ pub const MADE_AT_ONCE: u32 = 256;
 pub struct Stretch {
     /// The number of the first.
     pub from: u32,
-    /// How many.
     pub count: u32,
 }
 
 /// How the first job of an array that did not end well ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayFailure {
-    /// Which.
     pub job: JobId,
     /// How: the end of a sentence that starts with the job.
     pub what: Text,
@@ -42,9 +40,7 @@ pub struct Array {
     pub first: JobId,
     /// How many there are.
     pub count: u32,
-    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Whose it is.
     pub owner: UserId,
     /// What each of its jobs needs.
     pub spec: JobSpec,
@@ -134,7 +130,6 @@ impl Array {
         self.moved.as_ref().map_or(Lane::Line, |moved| moved.lane)
     }
 
-    /// In whose line.
     pub fn line(&self) -> &UserId {
         self.moved.as_ref().and_then(|moved| moved.line.as_ref()).unwrap_or(&self.owner)
     }
@@ -181,8 +176,9 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compute::ClusterId;
+    use crate::compute::job::Target;
     use crate::compute::resources::Resources;
-    use crate::compute::{ClusterId, job::Target};
     use crate::time::Span;
 
     fn array(count: u32) -> Array {

@@ -27,16 +27,13 @@ const MAX_CURRENCY: usize = 8;
 pub enum BudgetOf {
     /// All in the workspace together.
     Workspace,
-    /// One person.
     Person(UserId),
 }
 
 /// The name of a budget.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BudgetKey {
-    /// In which workspace.
     pub workspace: WorkspaceId,
-    /// Whose.
     pub of: BudgetOf,
 }
 
@@ -72,7 +69,6 @@ impl BudgetAction {
 /// A calendar month somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Period {
-    /// Its first moment.
     pub from: Timestamp,
     /// The first moment after it.
     pub to: Timestamp,
@@ -98,8 +94,8 @@ pub struct NewBudget {
     pub zone: Zone,
     /// What the currency is called, for people.
     pub currency: Text,
-    /// What the ledger says was spent in the present month before this: what is over has left the World, so whoever sets
-    /// the first budget says it. Not looked at if there is a budget for the same month already.
+    /// What the ledger says was spent in the present month before this: what is over has left the World, so
+    /// whoever sets the first budget says it. Not looked at if there is a budget for the same month already.
     #[serde(default)]
     pub spent: u64,
 }
@@ -133,7 +129,6 @@ pub struct Budget {
     pub zone: Zone,
     /// What the currency is called, for people.
     pub currency: Text,
-    /// The present month.
     pub period: Period,
     /// What was booked in it.
     pub spent: u64,

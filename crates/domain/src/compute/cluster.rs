@@ -38,7 +38,6 @@ pub struct ScaleSettings {
 }
 
 impl ScaleSettings {
-    /// Refuses absurd ones.
     pub fn check(self) -> Result<Self, Problem> {
         if self.max > MAX_NODES {
             return Err(Problem::new("max", format!("A cluster has at most {MAX_NODES} nodes; this is {}.", self.max)));
@@ -67,23 +66,18 @@ pub enum ClusterPhase {
     Active,
     /// It starts no jobs and adds no nodes; what runs goes on.
     Paused {
-        /// By whom.
         by: Text,
         /// Since when; not known of pauses from before this was kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<Timestamp>,
     },
     /// It goes when its last node has gone.
-    Deleting {
-        /// By whom.
-        by: Text,
-    },
+    Deleting { by: Text },
 }
 
 /// A launch that came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedLaunch {
-    /// When.
     pub at: Timestamp,
     /// Which node it would have been.
     pub node: NodeId,
@@ -96,9 +90,7 @@ pub struct FailedLaunch {
 pub struct LaunchTrouble {
     /// How many, one after another.
     pub failures: u32,
-    /// No launch before.
     pub not_before: Mono,
-    /// The last ones.
     pub history: Vec<FailedLaunch>,
 }
 
@@ -126,17 +118,12 @@ impl LaunchTrouble {
 /// A cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// Its id.
     pub id: ClusterId,
-    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Its name.
     pub name: ComputeName,
-    /// Who made it.
     pub owner: UserId,
     /// What its nodes are.
     pub size: SizeName,
-    /// How it scales.
     pub scale: ScaleSettings,
     /// What people note about it.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
@@ -149,22 +136,21 @@ pub struct Cluster {
     pub queue: QueuePolicy,
     /// The minimum that a schedule has set, in place of its own.
     pub scheduled_min: Option<u32>,
-    /// Where it stands.
     pub phase: ClusterPhase,
     /// When it was made.
     pub created: Timestamp,
     /// When somebody last changed how it scales.
     pub manual_at: Option<Timestamp>,
-    /// Failed launches.
     pub trouble: LaunchTrouble,
-    /// Until when it asks for no nodes for its queue, because others wait for those that it kept waiting in vain.
+    /// Until when it asks for no nodes for its queue, because others wait for those that it kept waiting in
+    /// vain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yields_until: Option<Mono>,
     /// Whether its jobs are so short that nodes get the next ones ahead of time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_quick: bool,
-    /// The waiting job up to which was last looked for one that may start before others, if the queue is too long to look at
-    /// all of it.
+    /// The waiting job up to which was last looked for one that may start before others, if the queue is too
+    /// long to look at all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backfill_from: Option<JobId>,
     /// The number of nodes it goes for, and why; changes only when the plan does.
@@ -174,7 +160,6 @@ pub struct Cluster {
 /// How many nodes a cluster goes for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// So many.
     pub target: u32,
     /// Why not more, or why it is not there yet.
     pub why: Option<Box<Reason>>,

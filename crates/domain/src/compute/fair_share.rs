@@ -1,8 +1,9 @@
 //! Fair shares: how much each person has used lately, against how much they are meant to have.
 //!
-//! Use fades: after one half-life it counts half. Nobody's stored number is touched for that. Instead whatever is added is
-//! multiplied by a factor that doubles in each half-life, so old use shrinks beside new use by itself, and the order of two
-//! people changes only when one of them uses something. All of it is whole numbers: every machine finds the same order.
+//! Use fades: after one half-life it counts half. Nobody's stored number is touched for that. Instead
+//! whatever is added is multiplied by a factor that doubles in each half-life, so old use shrinks beside new
+//! use by itself, and the order of two people changes only when one of them uses something. All of it is
+//! whole numbers: every machine finds the same order.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ use crate::time::{Mono, Span};
 
 /// The weight of whoever has none of their own.
 pub const DEFAULT_WEIGHT: u32 = 100;
-/// The largest weight.
 pub const MAX_WEIGHT: u32 = 1_000;
 /// After so long use counts half, unless set otherwise.
 pub const DEFAULT_HALF_LIFE: Span = Span::hours(24 * 7);
@@ -22,8 +22,8 @@ pub const MIN_HALF_LIFE: Span = Span::hours(1);
 pub const MAX_HALF_LIFE: Span = Span::hours(24 * 365);
 /// One GPU counts as much as so many thousandths of a core.
 pub const GPU_AS_CORES: u64 = 16_000;
-/// What runs counts at once as if it had run for so long already, so that whoever has much running goes behind whoever has
-/// little, however long their jobs are.
+/// What runs counts at once as if it had run for so long already, so that whoever has much running goes
+/// behind whoever has little, however long their jobs are.
 pub const COUNTED_AHEAD: Span = Span::hours(1);
 
 /// Bits behind the point of a factor.
@@ -108,7 +108,6 @@ pub fn check_weight(weight: i64) -> Result<u32, Problem> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueOrder {
-    /// Who came first.
     Fifo,
     /// Who has used least of their share.
     #[default]
@@ -128,7 +127,6 @@ impl QueueOrder {
 /// How a queue is served. Priorities come before all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuePolicy {
-    /// Who goes first.
     pub order: QueueOrder,
     /// Whether a job may start before others if that delays nobody who is first.
     #[serde(default)]
@@ -143,7 +141,8 @@ impl Default for QueuePolicy {
 }
 
 impl QueuePolicy {
-    /// What a cluster has that was made before there was a choice: nothing changes for it until somebody says so.
+    /// What a cluster has that was made before there was a choice: nothing changes for it until somebody says
+    /// so.
     pub const fn plain() -> Self {
         Self { order: QueueOrder::Fifo, backfill: false }
     }

@@ -1,7 +1,7 @@
 //! Idleness of instances: which signals count, and when silence is long enough.
 //!
-//! Idle time is *reported* time: an agent says for a stretch of time which kinds of activity there were. A stretch that
-//! nobody reported (agent away, server down) is not silence and counts for nothing.
+//! Idle time is *reported* time: an agent says for a stretch of time which kinds of activity there were. A
+//! stretch that nobody reported (agent away, server down) is not silence and counts for nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,6 @@ crate::keyed_enum! {
         Editor = "editor";
         /// Bytes go through an SSH connection.
         Ssh = "ssh";
-        /// A job runs.
         Job = "job";
         /// A custom application says that it is in use.
         App = "app";
@@ -88,7 +87,8 @@ impl Source {
         self.words().last
     }
 
-    /// Whether it keeps an instance awake whatever the policy says; the others only where the policy counts them.
+    /// Whether it keeps an instance awake whatever the policy says; the others only where the policy counts
+    /// them.
     pub const fn always_counts(self) -> bool {
         matches!(self, Self::Job | Self::Extension)
     }
@@ -107,14 +107,12 @@ impl Source {
 /// When an instance stops for want of activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdlePolicy {
-    /// After so long.
     pub window: Span,
     /// Without any of these. Jobs and extensions always count.
     pub counts: BTreeSet<Source>,
 }
 
 impl IdlePolicy {
-    /// Everything counts.
     pub fn after(window: Span) -> Self {
         Self { window, counts: Source::ALL.into_iter().collect() }
     }
@@ -141,7 +139,6 @@ pub struct IdleRules {
     pub default: Option<Span>,
     /// The shortest idle time.
     pub min: Span,
-    /// The longest.
     pub max: Span,
     /// Whether every instance must have one.
     pub is_required: bool,
@@ -221,9 +218,7 @@ impl IdleRules {
 /// When a kind of activity was last seen: what the stop for want of it keeps as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Which kind.
     pub source: Source,
-    /// How long ago.
     pub ago: Span,
     /// Whether the instance's policy counts it.
     pub counts: bool,
@@ -250,13 +245,11 @@ pub struct IdleWatch {
 /// What to do about an instance's idleness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleVerdict {
-    /// Nothing.
     Stays,
     /// Tell people when it will stop.
     Warns,
     /// Take the warning back.
     Relaxes,
-    /// Stop it.
     Stops,
 }
 
@@ -342,8 +335,9 @@ impl IdleWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     const MINUTE: Span = Span::minutes(1);
 
@@ -392,7 +386,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is reported, duplicated, late or missing: no stop within the window after any signal that counts.
+        /// Whatever is reported, duplicated, late or missing: no stop within the window after any signal that
+        /// counts.
         #[test]
         fn no_stop_within_the_window_after_any_signal(
             reports in proptest::collection::vec((0u64..400_000, 0u32..600, proptest::option::weighted(0.05, 0usize..9)), 1..400),

@@ -1,4 +1,5 @@
-//! Numbered ids. The core counts them up itself, so that a replay gives the same ones and people can say them.
+//! Numbered ids. The core counts them up itself, so that a replay gives the same ones and people can say
+//! them.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,27 +28,19 @@ macro_rules! numbered_id {
     };
 }
 
-numbered_id!(
-    /// A workstation.
-    InstanceId,
-    "instance"
-);
+numbered_id!(InstanceId, "instance");
 numbered_id!(
     /// An autoscaling pool of nodes.
     ClusterId,
     "cluster"
 );
 numbered_id!(
-    /// One machine, process or pod on which an agent runs. Never used twice: a node that is launched again is another
-    /// node, so its id fences off everything that its predecessor still says.
+    /// One machine, process or pod on which an agent runs. Never used twice: a node that is launched again is
+    /// another node, so its id fences off everything that its predecessor still says.
     NodeId,
     "node"
 );
-numbered_id!(
-    /// A job.
-    JobId,
-    "job"
-);
+numbered_id!(JobId, "job");
 numbered_id!(
     /// A timetable with what it does.
     ScheduleId,

@@ -19,7 +19,8 @@ use crate::time::{Mono, Span, Timestamp};
 pub const CREATE_LIMIT: Span = Span::minutes(20);
 /// How long a start may take, waiting included.
 pub const START_LIMIT: Span = Span::minutes(10);
-/// How long Atelier's own set-up may take; the first on a server makes the environment that all later ones share.
+/// How long Atelier's own set-up may take; the first on a server makes the environment that all later ones
+/// share.
 pub const SETUP_LIMIT: Span = Span::minutes(15);
 /// How long a stop may take before it is shown as one that needs a look.
 pub const STOP_LIMIT: Span = Span::minutes(5);
@@ -33,7 +34,6 @@ pub const TRANSFER_RETRY: Span = Span::minutes(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wish {
-    /// It runs.
     Run,
     /// It does not.
     Stop,
@@ -81,14 +81,13 @@ pub enum InstancePhase {
     Stopped,
     /// Its home moves to another size.
     Resizing {
-        /// To which.
         to: SizeName,
         /// When that counts as failed.
         until: Mono,
     },
-    /// It has a new owner, and what opens doors is being taken out of its home. Nobody starts it before that is done.
+    /// It has a new owner, and what opens doors is being taken out of its home. Nobody starts it before that
+    /// is done.
     Transferring {
-        /// Whose it was.
         from: UserId,
         /// When whoever does it is told again.
         until: Mono,
@@ -187,7 +186,6 @@ macro_rules! instance_states {
         pub enum InstanceState { $( $(#[$doc])* $name, )* }
 
         impl InstanceState {
-            /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The name in the store and in the API.
@@ -221,7 +219,6 @@ instance_states! {
     Resizing = "resizing";
     /// It is being given to its new owner.
     Transferring = "transferring";
-    /// It is going.
     Deleting = "deleting";
     /// It never had a node.
     CreateFailed = "create-failed";
@@ -239,19 +236,14 @@ instance_states! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "trigger", rename_all = "kebab-case")]
 pub enum Trigger {
-    /// A person.
     Person {
-        /// By name.
         name: Text,
     },
     /// A person who opened an application of a stopped instance.
     Wake {
-        /// By name.
         name: Text,
     },
-    /// A schedule.
     Schedule,
-    /// Idle shutdown.
     Idle,
     /// Idle shutdown that an administrator's rule demands.
     Policy,
@@ -297,11 +289,8 @@ impl Trigger {
 /// The last thing that was done to an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// What.
     pub verb: super::verb::InstanceVerb,
-    /// By whom.
     pub trigger: Trigger,
-    /// When.
     pub at: Timestamp,
     /// The same on the clock that only goes forward.
     #[serde(default)]
@@ -317,9 +306,7 @@ pub struct Operation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OperationResult {
-    /// As wanted.
     Succeeded,
-    /// Otherwise.
     Failed(Box<Reason>),
     /// Something else was wanted before it was done.
     Overtaken,
@@ -328,11 +315,8 @@ pub enum OperationResult {
 /// An instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instance {
-    /// Its id.
     pub id: InstanceId,
-    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Its name.
     pub name: ComputeName,
     /// Whose it is: only they open it.
     pub owner: UserId,
@@ -342,7 +326,6 @@ pub struct Instance {
     /// Who made it; nobody known means the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub creator: Option<UserId>,
-    /// Their name then.
     #[serde(default)]
     pub creator_name: Text,
     /// What people note about it.
@@ -350,16 +333,13 @@ pub struct Instance {
     pub tags: Tags,
     /// What its node is.
     pub size: SizeName,
-    /// What is wanted.
     pub wish: Wish,
-    /// Where it stands.
     pub phase: InstancePhase,
     /// Counts the operations that somebody else carries out; fences what earlier ones still say.
     pub generation: u64,
     /// Who wished for the start that follows when it has stopped, or been resized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_start: Option<Trigger>,
-    /// Its node.
     pub node: Option<NodeId>,
     /// What runs when it starts.
     #[serde(default, skip_serializing_if = "Scripts::is_empty")]
@@ -408,7 +388,6 @@ pub struct Instance {
     pub draining: Option<Draining>,
     /// What is known of its activity.
     pub watch: IdleWatch,
-    /// The last operation.
     pub operation: Operation,
     /// Launches that failed one after another.
     pub trouble: LaunchTrouble,
@@ -446,7 +425,6 @@ impl Instance {
         self.draining = None;
     }
 
-    /// Who made it.
     pub fn creator(&self) -> &UserId {
         self.creator.as_ref().unwrap_or(&self.owner)
     }
@@ -461,7 +439,8 @@ impl Instance {
         self.scripts.to_run(self.creation_done)
     }
 
-    /// Whether something waits for the owner's word: scripts that somebody else has set, or all that the owner before has left.
+    /// Whether something waits for the owner's word: scripts that somebody else has set, or all that the
+    /// owner before has left.
     pub fn awaits_acceptance(&self) -> bool {
         self.given.is_some() || (!self.scripts.is_empty() && !self.scripts_accepted)
     }
@@ -469,20 +448,20 @@ impl Instance {
 
 /// Whose an instance was before it was given away.
 ///
-/// Start files of shells, of Jupyter and of Python lie in the home and in the environment, and whoever had it before has written
-/// them. They would run as the new owner, so nothing of it starts before that person has said that it may.
+/// Start files of shells, of Jupyter and of Python lie in the home and in the environment, and whoever had it
+/// before has written them. They would run as the new owner, so nothing of it starts before that person has
+/// said that it may.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
-    /// Whose it was.
     pub from: UserId,
-    /// Their name then.
     pub from_name: Text,
 }
 
 /// Whether somebody may give an instance to that person, as far as it depends on who they are.
 ///
-/// Who may give away what is another's must not be able to take it: a home is opened by its owner alone, and giving it to oneself
-/// would open it. Only when the owner cannot sign in any more may somebody else take it over.
+/// Who may give away what is another's must not be able to take it: a home is opened by its owner alone, and
+/// giving it to oneself would open it. Only when the owner cannot sign in any more may somebody else take it
+/// over.
 pub fn judge_receiver(by: &UserId, owner: &UserId, to: &UserId, is_owner_disabled: bool) -> Result<(), Problem> {
     if by == to && by != owner && !is_owner_disabled {
         let why = "You would get the home of somebody whose account is not disabled. Choose another person, or ask its owner to \

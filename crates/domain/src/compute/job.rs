@@ -31,9 +31,11 @@ pub const FINALIZE_LIMIT: Span = Span::minutes(10);
 pub const DEFAULT_GRACE: Span = Span::seconds(30);
 /// The longest such grace.
 pub const MAX_GRACE: Span = Span::minutes(10);
-/// How long a node may take, after the grace, to confirm that a job has ended before the node itself is given up.
+/// How long a node may take, after the grace, to confirm that a job has ended before the node itself is given
+/// up.
 pub const KILL_LIMIT: Span = Span::seconds(30);
-/// How long ready nodes wait for the rest of a job that needs several, the first time; then twice as long, and so on.
+/// How long ready nodes wait for the rest of a job that needs several, the first time; then twice as long,
+/// and so on.
 pub const GATHER_LIMIT: Span = Span::minutes(10);
 /// The longest such wait.
 pub const GATHER_LIMIT_MOST: Span = Span::hours(24 * 30);
@@ -45,8 +47,8 @@ pub const QUICK: Span = Span::millis(250);
 pub const NOT_QUICK: Span = Span::seconds(1);
 /// How long a job that was handed over ahead of time may wait on its node before it is asked back.
 pub const AHEAD_LIMIT: Span = Span::seconds(1);
-/// How many jobs a node has ahead of time for each that it can run at once: enough to go on with while what happened is made
-/// durable, several at a time.
+/// How many jobs a node has ahead of time for each that it can run at once: enough to go on with while what
+/// happened is made durable, several at a time.
 pub const AHEAD_FOR_EACH: u64 = 6;
 /// The most jobs that one node has ahead of time.
 pub const MOST_AHEAD: u64 = 64;
@@ -61,12 +63,10 @@ pub const RETRY_PAUSE_MOST: Span = Span::minutes(10);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
-    /// After all others.
     Low,
     /// As most.
     #[default]
     Medium,
-    /// Before all others.
     High,
 }
 
@@ -98,20 +98,18 @@ impl Priority {
 pub enum Lane {
     /// Before all others, whatever their priority.
     Front,
-    /// Where it belongs.
     #[default]
     Line,
-    /// After all others.
     Back,
 }
 
-/// The distance between the ranks of two jobs that came one after the other: room for those that are moved between them.
+/// The distance between the ranks of two jobs that came one after the other: room for those that are moved
+/// between them.
 pub const RANK_STEP: i64 = 1 << 20;
 
 /// Where somebody moved a job to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
-    /// In which lane.
     #[serde(default)]
     pub lane: Lane,
     /// Its place there; who was not moved has its number times [`RANK_STEP`].
@@ -124,11 +122,8 @@ pub struct Moved {
 /// Somebody holds a job back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
-    /// Who.
     pub by: Text,
-    /// Why, for people.
     pub why: String,
-    /// Since when.
     pub since: Timestamp,
 }
 
@@ -165,9 +160,7 @@ impl AfterWhat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndedAs {
-    /// Well.
     Succeeded,
-    /// Otherwise.
     Failed {
         /// How: the end of a sentence that starts with the job.
         what: Text,
@@ -189,12 +182,11 @@ impl EndedAs {
 /// One job that another one waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
-    /// Which.
     pub job: JobId,
     /// What is wanted of it.
     pub needs: AfterWhat,
-    /// How it ended, once it has. What is over is no longer in the World, so whoever submits says it for jobs that were over
-    /// before; for jobs that are alive it is not looked at.
+    /// How it ended, once it has. What is over is no longer in the World, so whoever submits says it for jobs
+    /// that were over before; for jobs that are alive it is not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndedAs>,
 }
@@ -215,7 +207,6 @@ impl After {
 pub enum Target {
     /// On nodes of this cluster.
     Cluster(ClusterId),
-    /// On this instance.
     Instance(InstanceId),
     /// On nodes of this size that are made for it.
     Serverless(SizeName),
@@ -229,29 +220,23 @@ pub enum Verdict {
     Succeeded,
     /// A process ended with another exit code.
     Exited {
-        /// Which.
         code: i32,
     },
     /// A process was killed for taking more memory than the job has.
     OutOfMemory,
     /// It ran longer than its time limit.
     TimedOut {
-        /// The limit.
         limit: Span,
     },
-    /// Somebody cancelled it.
     Cancelled {
-        /// By name.
         by: Text,
     },
     /// A node that it ran on was lost.
     NodeLost {
-        /// Which.
         node: NodeId,
     },
     /// A node that it ran on was taken back.
     Preempted {
-        /// Which.
         node: NodeId,
     },
     /// An agent could not start it.
@@ -266,14 +251,12 @@ pub enum Verdict {
     },
     /// A job that it waited for did not end well.
     DependencyFailed {
-        /// Which.
         job: JobId,
         /// How that one ended.
         what: Text,
     },
     /// Its Python environment could not be built.
     EnvironmentFailed {
-        /// Which.
         environment: Text,
         /// Why, with the line that failed: a whole sentence.
         what: Text,
@@ -339,7 +322,6 @@ pub enum RetryCause {
 pub struct RetryPolicy {
     /// How often at most.
     pub max: u32,
-    /// For what.
     pub on: Vec<RetryCause>,
     /// Which exit codes; none named means all but 0.
     #[serde(default)]
@@ -349,7 +331,6 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Refuses absurd ones.
     pub fn check(&self) -> Result<(), Problem> {
         if self.max > MAX_RETRIES {
             return Err(Problem::new(
@@ -391,13 +372,11 @@ impl RetryPolicy {
 /// What somebody wants to run, without the command itself: that stays in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
-    /// Where.
     pub target: Target,
     /// What each of its nodes must have free.
     pub shape: Resources,
     /// On how many nodes at once.
     pub nodes: u32,
-    /// Who goes first.
     pub priority: Priority,
     /// How long it may run.
     pub timeout: Option<Span>,
@@ -405,7 +384,8 @@ pub struct JobSpec {
     pub grace: Span,
     /// When it is tried again.
     pub retry: Option<Box<RetryPolicy>>,
-    /// Whether dedicated work may take its nodes back, if it is serverless. On a cluster the cluster's tier counts.
+    /// Whether dedicated work may take its nodes back, if it is serverless. On a cluster the cluster's tier
+    /// counts.
     #[serde(default, skip_serializing_if = "Tier::is_dedicated")]
     pub tier: Tier,
     /// The jobs that it waits for.
@@ -450,9 +430,7 @@ impl JobSpec {
 /// What a running job has on one node: its allocation there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
-    /// Where.
     pub node: NodeId,
-    /// How far.
     pub state: AllocationState,
 }
 
@@ -462,7 +440,6 @@ pub struct Allocation {
 pub enum AllocationState {
     /// It was given the job's part and has not said that it runs.
     Assigned,
-    /// Its processes run.
     Running,
     /// Its processes have ended; output is being handed over.
     Exited,
@@ -478,32 +455,22 @@ pub enum Hold {
     Retry {
         /// How the attempt before it ended.
         after: Box<Verdict>,
-        /// Until when.
         until: Mono,
     },
     /// Not all its nodes came together in time; others may pass.
-    SteppedAside {
-        /// Until when.
-        until: Mono,
-    },
-    /// It cannot start at all as things are: a limit or a size has changed since it was submitted. Looked at again.
-    Impossible {
-        /// Why.
-        why: Box<Reason>,
-        /// Until when.
-        until: Mono,
-    },
+    SteppedAside { until: Mono },
+    /// It cannot start at all as things are: a limit or a size has changed since it was submitted. Looked at
+    /// again.
+    Impossible { why: Box<Reason>, until: Mono },
     /// Its own nodes could not be launched.
     Launch {
         /// What the driver said.
         detail: Text,
-        /// Until when.
         until: Mono,
     },
 }
 
 impl Hold {
-    /// Until when.
     pub const fn until(&self) -> Mono {
         match self {
             Self::Retry { until, .. }
@@ -532,9 +499,7 @@ pub enum JobPhase {
         /// When that counts as failed.
         until: Mono,
     },
-    /// It runs.
     Running {
-        /// Since when.
         since: Mono,
     },
     /// Its processes have ended well; outputs are being collected.
@@ -554,12 +519,11 @@ pub enum JobPhase {
     },
 }
 
-/// A job that its node got ahead of time: it starts there as soon as what runs there ends, without waiting for the engine.
-/// It takes nothing of the node until the engine has heard of the room.
+/// A job that its node got ahead of time: it starts there as soon as what runs there ends, without waiting
+/// for the engine. It takes nothing of the node until the engine has heard of the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ahead {
-    /// It waits there.
     Given,
     /// It waited too long and was asked back; it may have started all the same.
     AskedBack,
@@ -593,15 +557,12 @@ pub struct Milestones {
 /// An attempt that is over and was followed by another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastAttempt {
-    /// Its number.
     pub attempt: u32,
-    /// Where it ran.
     pub nodes: Vec<NodeId>,
     /// When it got how far.
     pub when: Milestones,
     /// When it was over.
     pub ended: Timestamp,
-    /// How.
     pub verdict: Verdict,
 }
 
@@ -610,13 +571,9 @@ pub struct PastAttempt {
 pub struct Job {
     /// Its id: people say the number.
     pub id: JobId,
-    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Whose it is.
     pub owner: UserId,
-    /// What it needs.
     pub spec: JobSpec,
-    /// Where it stands.
     pub phase: JobPhase,
     /// When it was submitted.
     pub submitted: Timestamp,
@@ -705,8 +662,8 @@ impl Job {
             && self.spec.awaited_environment().is_none()
     }
 
-    /// What it takes of each of its nodes: nothing while it is there ahead of time. On an instance it takes a slot and no
-    /// cores of its own.
+    /// What it takes of each of its nodes: nothing while it is there ahead of time. On an instance it takes a
+    /// slot and no cores of its own.
     pub const fn takes(&self) -> Resources {
         if self.ahead.is_some() {
             return Resources::NONE;
@@ -735,8 +692,8 @@ impl Job {
         }
     }
 
-    /// When it frees its nodes if it takes all of its time; none if it has no time limit. What is being ended may be over
-    /// at any moment.
+    /// When it frees its nodes if it takes all of its time; none if it has no time limit. What is being ended
+    /// may be over at any moment.
     pub fn ends(&self) -> Option<Mono> {
         match &self.phase {
             JobPhase::Queued { .. } => None,
@@ -791,21 +748,16 @@ impl Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// It waits.
     Queued,
     /// Its nodes start it.
     Starting,
-    /// It runs.
     Running,
-    /// Outputs are collected.
     Finalizing,
     /// It is being ended.
     CancelRequested,
     /// A node of it is lost.
     NotResponding,
-    /// It ended well.
     Completed,
-    /// It ended otherwise.
     Failed,
     /// It was cancelled. Its name in the API and in the store has one l.
     #[serde(rename = "canceled")]
@@ -813,7 +765,6 @@ pub enum JobState {
 }
 
 impl JobState {
-    /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Queued,
         Self::Starting,

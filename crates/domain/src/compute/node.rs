@@ -11,7 +11,8 @@ use crate::time::{Mono, Span, Timestamp};
 
 /// How long a launch may take before it counts as failed.
 pub const LAUNCH_LIMIT: Span = Span::minutes(10);
-/// How long a silent node may come back before it counts as lost. The shell reports silence after 30 s without a sign.
+/// How long a silent node may come back before it counts as lost. The shell reports silence after 30 s
+/// without a sign.
 pub const SILENCE_LIMIT: Span = Span::seconds(90);
 /// How long an emptied node may take to confirm that nothing runs on it.
 pub const DRAIN_LIMIT: Span = Span::seconds(30);
@@ -46,7 +47,6 @@ pub enum NodePhase {
         /// When the launch counts as failed.
         until: Mono,
     },
-    /// Its agent answers.
     Ready,
     /// Its agent has not been heard of for a while.
     Silent {
@@ -57,26 +57,24 @@ pub enum NodePhase {
     Unusable,
     /// On its way out but not yet given up: it takes no new jobs, and demand calls it back.
     Cordoned {
-        /// Why.
         why: Box<Reason>,
-        /// When it is released even if its agent has not confirmed that it is empty; moved on while jobs run there.
+        /// When it is released even if its agent has not confirmed that it is empty; moved on while jobs run
+        /// there.
         until: Mono,
         /// Since when its agent has not been heard of, if so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         silent: Option<Mono>,
     },
-    /// Taken back for dedicated work: its jobs were told to end and go back to the queue, then it is released.
+    /// Taken back for dedicated work: its jobs were told to end and go back to the queue, then it is
+    /// released.
     Reclaiming {
-        /// Why.
         why: Box<Reason>,
         /// When it is released even if not all of them have ended.
         until: Mono,
     },
     /// Given up: the driver removes it. Over only when the driver confirms that it is gone.
     Releasing {
-        /// Why.
         why: Box<Reason>,
-        /// Since when.
         since: Mono,
         /// When the driver is told again.
         until: Mono,
@@ -88,7 +86,6 @@ pub enum NodePhase {
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// Its id.
     pub id: NodeId,
     /// The workspace that pays.
     pub workspace: WorkspaceId,
@@ -102,14 +99,12 @@ pub struct Node {
     pub family: Family,
     /// Where it is made.
     pub site: SiteName,
-    /// What it has.
     pub shape: Resources,
     /// What an hour costs.
     pub price: Price,
     /// Whether dedicated work may take it back.
     #[serde(default, skip_serializing_if = "Tier::is_dedicated")]
     pub tier: Tier,
-    /// Where it stands.
     pub phase: NodePhase,
     /// When it was wanted first.
     pub created: Timestamp,
@@ -173,11 +168,9 @@ impl Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeState {
-    /// Being made.
     Preparing,
     /// Ready, without a job.
     Idle,
-    /// With a job.
     Running,
     /// On its way out.
     Leaving,

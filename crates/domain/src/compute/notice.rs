@@ -27,9 +27,7 @@ pub enum StopWhy {
 /// A stop that was announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopNotice {
-    /// When it comes.
     pub at: Timestamp,
-    /// Why.
     pub why: StopWhy,
 }
 
@@ -38,7 +36,6 @@ pub struct StopNotice {
 pub struct Postponed {
     /// Until then; it is stopped at that time.
     pub until: Timestamp,
-    /// Who, by name.
     pub by: Text,
     /// What the stop does to running jobs, as the one in whose place it comes would have done.
     #[serde(default)]

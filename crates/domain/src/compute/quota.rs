@@ -1,7 +1,8 @@
 //! Quotas: how much of a thing may be held at once, by a workspace and by a person.
 //!
-//! The three answers to "there is not enough": too little for so many, so few would fit; none at all, these other
-//! sizes would do; enough in all but in use, so it waits. A quota is a limit, never a promise of capacity.
+//! The three answers to "there is not enough": too little for so many, so few would fit; none at all, these
+//! other sizes would do; enough in all but in use, so it waits. A quota is a limit, never a promise of
+//! capacity.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,6 @@ pub enum Resource {
     Cores(Family),
     /// GPUs of all families.
     Gpus,
-    /// Instances and clusters.
     Computes,
     /// Jobs of one person that run at once, on clusters and serverless nodes; so for the next two.
     RunningJobs,
@@ -91,7 +91,6 @@ pub enum Scope {
     Workspace,
     /// Everybody who has no limit of their own.
     Everybody,
-    /// One person.
     Person(UserId),
 }
 
@@ -109,22 +108,17 @@ impl Scope {
 /// One limit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LimitKey {
-    /// In which workspace.
     pub workspace: WorkspaceId,
-    /// Whose.
     pub scope: Scope,
-    /// Of what.
     pub resource: Resource,
 }
 
 /// What is held is counted for a workspace and for each person in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UseKey {
-    /// In which workspace.
     pub workspace: WorkspaceId,
     /// By whom; nobody means the workspace as a whole.
     pub person: Option<UserId>,
-    /// Of what.
     pub resource: Resource,
 }
 
@@ -132,9 +126,7 @@ pub struct UseKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuotaHolder {
-    /// An instance.
     Instance(InstanceId),
-    /// A cluster's nodes.
     Cluster(ClusterId),
     /// The nodes of serverless jobs.
     Serverless,
@@ -145,29 +137,26 @@ pub enum QuotaHolder {
 pub struct Held {
     /// The name of the instance or cluster, or "serverless jobs".
     pub by: String,
-    /// How much.
     pub amount: u64,
 }
 
 /// A quota that does not suffice, with all its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortage {
-    /// Of what.
     pub resource: Resource,
     /// Whose limit; false means the workspace's.
     pub is_personal: bool,
     /// What is asked for.
     pub needed: u64,
-    /// What is held.
     pub used: u64,
     /// What may be held.
     pub limit: u64,
-    /// The largest holders.
     pub held_by: Vec<Held>,
 }
 
 impl Shortage {
-    /// What is needed and what the limit is: `4 cores of the family general needed; the workspace’s limit is 2`.
+    /// What is needed and what the limit is:
+    /// `4 cores of the family general needed; the workspace’s limit is 2`.
     pub fn limits(&self) -> String {
         let whose = if self.is_personal { "the owner’s limit" } else { "the workspace’s limit" };
         format!("{} needed; {whose} is {}", self.resource.amount(self.needed), plain_count(&self.resource, self.limit))
@@ -187,7 +176,6 @@ impl Shortage {
         format!("{count} {verb} in use{held}")
     }
 
-    /// All the numbers.
     pub fn sentence(&self) -> String {
         format!("{}, and {}", self.limits(), self.in_use())
     }

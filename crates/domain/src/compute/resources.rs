@@ -11,7 +11,6 @@ pub struct Resources {
     pub cores: u64,
     /// Memory in MiB.
     pub memory: u64,
-    /// Whole GPUs.
     pub gpus: u64,
 }
 
@@ -23,7 +22,6 @@ pub const MAX_MEMORY: u64 = 64 * 1024 * 1024;
 pub const MAX_GPUS: u64 = 256;
 
 impl Resources {
-    /// Nothing.
     pub const NONE: Self = Self { cores: 0, memory: 0, gpus: 0 };
 
     /// So many whole cores, GiB and GPUs.

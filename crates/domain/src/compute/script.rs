@@ -1,4 +1,5 @@
-//! Scripts of an instance: one that runs once when it is made (and again after a rebuild), one that runs at each start.
+//! Scripts of an instance: one that runs once when it is made (and again after a rebuild), one that runs at
+//! each start.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,6 @@ crate::keyed_enum! {
     pub enum ScriptKind {
         /// Once, and again after a rebuild.
         Creation = "creation";
-        /// At each start.
         Startup = "startup";
     }
 }
@@ -42,7 +42,6 @@ crate::keyed_enum! {
 pub struct ScriptRun {
     /// Which of the two.
     pub kind: ScriptKind,
-    /// What.
     pub script: Script,
 }
 
@@ -96,8 +95,8 @@ pub fn limit_of(runs: &[ScriptRun]) -> Span {
     runs.iter().fold(Span::ZERO, |sum, run| sum.plus(run.script.limit))
 }
 
-/// Splits arguments as a shell would, but without one: words between white space, `'…'` as it is, `"…"` with `\"` and `\\`,
-/// and `\` before any character outside quotes. Nothing is expanded.
+/// Splits arguments as a shell would, but without one: words between white space, `'…'` as it is, `"…"` with
+/// `\"` and `\\`, and `\` before any character outside quotes. Nothing is expanded.
 pub fn split_arguments(text: &str) -> Result<Vec<String>, Problem> {
     let wrong = |message: String| Err(Problem::new("arguments", message));
     if text.len() > MAX_ARGUMENTS {
@@ -147,8 +146,9 @@ pub fn split_arguments(text: &str) -> Result<Vec<String>, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn script(limit: Span) -> Script {
         Script { blob: "a1".repeat(32), arguments: String::new(), limit }

@@ -20,7 +20,6 @@ macro_rules! short_name {
                 dns_label(text, $min, $max).map(|name| Self(name.into())).map_err(|message| Problem::new($field, message))
             }
 
-            /// The name.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -100,7 +99,8 @@ pub struct Price(pub u64);
 pub const MAX_PRICE: Price = Price(1_000_000_000_000);
 
 impl Price {
-    /// What so long costs, in billionths of the currency: exact enough that many short pieces add up to the whole.
+    /// What so long costs, in billionths of the currency: exact enough that many short pieces add up to the
+    /// whole.
     pub fn for_span(self, span: Span) -> u64 {
         let millis = u128::try_from(span.as_millis()).unwrap_or(0);
         u64::try_from(u128::from(self.0) * millis * 1_000 / 3_600_000).unwrap_or(u64::MAX)
@@ -110,7 +110,6 @@ impl Price {
 /// One line of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
-    /// Its name.
     pub name: SizeName,
     /// Which quota it counts against.
     pub family: Family,

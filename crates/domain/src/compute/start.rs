@@ -39,7 +39,6 @@ crate::keyed_enum! {
         Environment = "environment", "Environment";
         /// The person's scripts run.
         Setup = "setup", "Setup";
-        /// Applications start.
         Health = "health", "Health";
     }
 }
@@ -47,7 +46,6 @@ crate::keyed_enum! {
 /// One row of the waterfall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bar {
-    /// Which step.
     pub step: StartStep,
     /// How long after the wish it began.
     pub after: Span,

@@ -1,7 +1,7 @@
 //! A conda-style list, as far as it has a meaning for pip.
 //!
-//! It is read line by line and not as any YAML: what is understood is what conda itself writes, and each complaint can name
-//! its line.
+//! It is read line by line and not as any YAML: what is understood is what conda itself writes, and each
+//! complaint can name its line.
 
 use super::recipe::{Meaning, without_comment};
 

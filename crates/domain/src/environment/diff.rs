@@ -12,7 +12,6 @@ pub type Packages = Vec<(String, String)>;
 /// What became of one package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Its name.
     pub name: String,
     /// The version before; none if it is new.
     pub before: Option<String>,

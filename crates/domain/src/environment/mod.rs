@@ -1,7 +1,8 @@
 //! Environments: named lists of Python packages, in versions that never change.
 //!
-//! A [`Recipe`] is what somebody wrote, read line by line; two that mean the same become the same environment, which is built
-//! once and found by its [`EnvironmentHash`]. A job names a version and is [`Pinned`] to it when it is submitted.
+//! A [`Recipe`] is what somebody wrote, read line by line; two that mean the same become the same
+//! environment, which is built once and found by its [`EnvironmentHash`]. A job names a version and is
+//! [`Pinned`] to it when it is submitted.
 
 mod conda;
 mod diff;

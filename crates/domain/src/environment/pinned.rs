@@ -51,7 +51,6 @@ impl EnvironmentHash {
 /// An environment as people name it: `churn`, which is its newest version, or `churn:3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentRef {
-    /// Its name.
     pub name: ComputeName,
     /// Which version; the newest if none is said.
     pub version: Option<u32>,
@@ -79,13 +78,12 @@ impl EnvironmentRef {
 /// The version that a job runs with. It was chosen when the job was submitted and stays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pinned {
-    /// The environment.
     pub name: ComputeName,
-    /// Its version.
     pub version: u32,
     /// What that is made of.
     pub hash: EnvironmentHash,
-    /// How its build ended, once it has. Whoever submits says so for one that is there; others are waited for.
+    /// How its build ended, once it has. Whoever submits says so for one that is there; others are waited
+    /// for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndedAs>,
 }

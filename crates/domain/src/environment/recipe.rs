@@ -71,8 +71,8 @@ pub(super) enum Meaning {
 }
 
 impl Recipe {
-    /// Reads a recipe. `python` is the version of the server's Python, where that is known: what asks for another one is
-    /// refused. All lines that are wrong are named, in one problem of the field `recipe`.
+    /// Reads a recipe. `python` is the version of the server's Python, where that is known: what asks for
+    /// another one is refused. All lines that are wrong are named, in one problem of the field `recipe`.
     pub fn parse(text: &str, python: Option<&str>) -> Result<Self, Problem> {
         let text = text.replace("\r\n", "\n");
         let refuse = |message: String| Err(Problem::new(FIELD, message));

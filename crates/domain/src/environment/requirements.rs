@@ -1,11 +1,13 @@
 //! A list of packages: what people may write into it.
 //!
-//! It is handed to pip as arguments. So a line is a package by its name and nothing else: no option, no address, no path.
+//! It is handed to pip as arguments. So a line is a package by its name and nothing else: no option, no
+//! address, no path.
 //!
-//! `pep508_rs` (0.9.2) was tried for the grammar and is not used. It keeps every condition that was ever read for as long as the
-//! process lives (200,000 distinct ones took 880 MiB), refuses `===` with what is no PEP 440 version, drops a condition that it
-//! cannot compare, and writes others anew, so that environments which are built would be looked for under other hashes. What is
-//! wrong with a line it says in sentences of its own, not by kind.
+//! `pep508_rs` (0.9.2) was tried for the grammar and is not used. It keeps every condition that was ever read
+//! for as long as the process lives (200,000 distinct ones took 880 MiB), refuses `===` with what is no PEP
+//! 440 version, drops a condition that it cannot compare, and writes others anew, so that environments which
+//! are built would be looked for under other hashes. What is wrong with a line it says in sentences of its
+//! own, not by kind.
 
 use crate::text::{Problem, shortened};
 

@@ -1,12 +1,11 @@
 //! Syntax colours: text is split into words, strings, comments and numbers, by what its language calls them.
 //!
-//! A scanner in place of a grammar: it looks at each character once, so a hostile file costs no more than its length, and what it
-//! does not know stays plain.
+//! A scanner in place of a grammar: it looks at each character once, so a hostile file costs no more than its
+//! length, and what it does not know stays plain.
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Anything else.
     Plain,
     /// A word of the language.
     Keyword,
@@ -14,13 +13,10 @@ pub enum Kind {
     Constant,
     /// Text in quotation marks.
     Text,
-    /// A remark.
     Comment,
-    /// A number.
     Number,
     /// What is being called, or the name of a field.
     Name,
-    /// A heading.
     Heading,
 }
 
@@ -515,8 +511,9 @@ fn block_end(rest: &str, from: &str, to: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn told(name: &str, text: &str) -> Vec<(Kind, String)> {
         let all = pieces(text, &Language::of(name, text));

@@ -1,5 +1,5 @@
-//! Files of the workspace: what a path may be, and how text is told apart for its colours. Paths are judged here before anything
-//! asks the disk; that nothing leaves the area is the kernel's own rule on top of it.
+//! Files of the workspace: what a path may be, and how text is told apart for its colours. Paths are judged
+//! here before anything asks the disk; that nothing leaves the area is the kernel's own rule on top of it.
 
 pub mod colour;
 mod path;

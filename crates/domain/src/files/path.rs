@@ -8,14 +8,16 @@ use crate::text::{Problem, shortened};
 pub const USERS: &str = "Users";
 /// Where uploads on their way and deleted things lie, at the top of the area. Nobody can name it.
 pub const STAGING: &str = ".atelier";
-/// The longest name, in bytes. File systems take 255; what is added to a name (a number, an ending) must fit too.
+/// The longest name, in bytes. File systems take 255; what is added to a name (a number, an ending) must fit
+/// too.
 pub const MAX_NAME: usize = 200;
 /// The longest path, in bytes.
 pub const MAX_PATH: usize = 1_024;
 /// The most folders in one another.
 pub const MAX_DEPTH: usize = 40;
 
-/// A path that stays in the area: relative, without `.` and `..`, without anything that cannot be shown. Empty for the area itself.
+/// A path that stays in the area: relative, without `.` and `..`, without anything that cannot be shown.
+/// Empty for the area itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePath(String);
 
@@ -116,7 +118,8 @@ impl FilePath {
         Self(USERS.to_owned()).join(handle)
     }
 
-    /// What the name ends with after its last dot, in small letters: `py`. Empty for `.profile` and for names without a dot.
+    /// What the name ends with after its last dot, in small letters: `py`. Empty for `.profile` and for names
+    /// without a dot.
     pub fn ending(&self) -> String {
         match self.name().rsplit_once('.') {
             Some((start, ending)) if !start.is_empty() => ending.to_ascii_lowercase(),
@@ -181,8 +184,9 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn paths_stay_in_the_area() {

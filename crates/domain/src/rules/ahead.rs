@@ -1,9 +1,10 @@
-//! Handing over ahead: where jobs are quick, a node gets the next ones before it has room for them, and starts each as soon as
-//! another ends. Otherwise its slots would wait for the engine between any two jobs, longer than the jobs take.
+//! Handing over ahead: where jobs are quick, a node gets the next ones before it has room for them, and
+//! starts each as soon as another ends. Otherwise its slots would wait for the engine between any two jobs,
+//! longer than the jobs take.
 //!
-//! Nothing else changes: only the head of the queue is handed over, to one node, and it takes nothing there until the engine has
-//! heard of the room. A node on which such a job waits for long is asked to give it back; only its word that the job has not
-//! begun puts the job back into the queue.
+//! Nothing else changes: only the head of the queue is handed over, to one node, and it takes nothing there
+//! until the engine has heard of the room. A node on which such a job waits for long is asked to give it
+//! back; only its word that the job has not begun puts the job back into the queue.
 
 use crate::compute::job::{
     AHEAD_FOR_EACH, AHEAD_LIMIT, Ahead, Allocation, AllocationState, JobPhase, MOST_AHEAD, Milestones, NOT_QUICK,
@@ -68,7 +69,8 @@ impl World {
         true
     }
 
-    /// Something on a node has ended: what it has ahead of time gets its room, in the order in which the node starts it.
+    /// Something on a node has ended: what it has ahead of time gets its room, in the order in which the node
+    /// starts it.
     pub(super) fn make_room(&mut self, node: NodeId) {
         let until = self.now.mono.plus(START_LIMIT);
         while let Some(id) = self.on.get(&node).and_then(|on| on.ahead.first().copied()) {

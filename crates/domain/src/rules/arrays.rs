@@ -99,7 +99,8 @@ impl World {
         match change {
             ArrayChange::Cancel => {
                 let verdict = Verdict::Cancelled { by: command.name.clone() };
-                // What is not made yet first, so that none of it starts in the place of one that was just ended.
+                // What is not made yet first, so that none of it starts in the place of one that was just
+                // ended.
                 self.end_rest(first, &verdict);
                 all.into_iter().for_each(|id| self.end_job(id, verdict.clone()));
                 Ok(Answer::Done)

@@ -1,8 +1,9 @@
-//! Backfill: what is small and short starts while the first in the queue waits for its nodes, if that cannot delay it.
+//! Backfill: what is small and short starts while the first in the queue waits for its nodes, if that cannot
+//! delay it.
 //!
-//! When the first one can start is worked out from the time limits of what runs; what has none counts as endless. A job may
-//! start before it only if it is surely over by then, or if enough other nodes are there by then. Where nobody can say when
-//! the first one starts, nobody passes it.
+//! When the first one can start is worked out from the time limits of what runs; what has none counts as
+//! endless. A job may start before it only if it is surely over by then, or if enough other nodes are there
+//! by then. Where nobody can say when the first one starts, nobody passes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,8 +38,8 @@ struct Outlook {
 }
 
 impl Outlook {
-    /// Whether a job may have a part of a node without delaying the first one. Nothing is said about how long it would run
-    /// if it has no end.
+    /// Whether a job may have a part of a node without delaying the first one. Nothing is said about how long
+    /// it would run if it has no end.
     fn allows(&self, node: NodeId, takes: Resources, ends: Option<Mono>) -> bool {
         if ends.is_some_and(|ends| ends <= self.earliest) {
             return true;

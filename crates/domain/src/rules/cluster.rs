@@ -48,8 +48,8 @@ impl World {
         }
     }
 
-    /// Refuses settings that the quota or the machines can never meet. A maximum that cannot be reached is no mistake: the
-    /// limit may be raised later, and until then scaling says what it waits for.
+    /// Refuses settings that the quota or the machines can never meet. A maximum that cannot be reached is no
+    /// mistake: the limit may be raised later, and until then scaling says what it waits for.
     fn judge_scale(&self, workspace: &WorkspaceId, size: &SizeName, scale: ScaleSettings) -> Result<(), Reason> {
         scale.check().map_err(Reason::invalid)?;
         let size = self.known_size(size)?;
@@ -122,8 +122,8 @@ impl World {
         id: ClusterId,
         change: &ClusterChange,
     ) -> Result<Answer, Reason> {
-        // Beside the state of the cluster, which all three look at first, tags and scaling alone can be refused. So with good
-        // tags the first refusal comes before anything is changed.
+        // Beside the state of the cluster, which all three look at first, tags and scaling alone can be
+        // refused. So with good tags the first refusal comes before anything is changed.
         if let Some(tags) = &change.tags {
             tags.check().map_err(Reason::invalid)?;
         }

@@ -12,7 +12,8 @@ impl World {
             }
             return;
         }
-        // Each rule moves its record's deadline on; a clock that stands still cannot make this go round for ever.
+        // Each rule moves its record's deadline on; a clock that stands still cannot make this go round for
+        // ever.
         let mut last = None;
         let mut repeats = 0;
         while let Some(due) = self.first_due() {
@@ -39,7 +40,8 @@ impl World {
         }
     }
 
-    /// Acting goes on after a pause: every deadline moves by its length, and all that is wanted is told again.
+    /// Acting goes on after a pause: every deadline moves by its length, and all that is wanted is told
+    /// again.
     pub(super) fn resume_after(&mut self, paused: Span) {
         let nodes: Vec<_> = self.nodes.keys().copied().collect();
         for id in nodes {

@@ -1,5 +1,5 @@
-//! Dependencies: jobs that wait for the end of others, or for an environment. A job can only name jobs that were there before it, so nobody ever
-//! waits for themselves, not even by a detour.
+//! Dependencies: jobs that wait for the end of others, or for an environment. A job can only name jobs that
+//! were there before it, so nobody ever waits for themselves, not even by a detour.
 
 use crate::compute::JobId;
 use crate::compute::job::{EndedAs, JobSpec, Verdict};
@@ -10,8 +10,8 @@ use crate::text::{Problem, Text};
 use crate::world::{Awaited, Waiter, World};
 
 impl World {
-    /// Refuses to wait for what nobody knows, and keeps of what is said about ended jobs only what is needed: jobs that are
-    /// alive are waited for.
+    /// Refuses to wait for what nobody knows, and keeps of what is said about ended jobs only what is needed:
+    /// jobs that are alive are waited for.
     pub(super) fn judge_after(&self, workspace: &WorkspaceId, spec: &JobSpec) -> Result<JobSpec, Reason> {
         let mut spec = spec.clone();
         for after in &mut spec.after {
@@ -35,7 +35,8 @@ impl World {
         Ok(spec)
     }
 
-    /// Tells those who wait for jobs that are over. Whoever wanted them to end well, and they did not, is over too.
+    /// Tells those who wait for jobs that are over. Whoever wanted them to end well, and they did not, is
+    /// over too.
     pub(super) fn settle_dependents(&mut self) {
         while let Some((over, how)) = self.awaited.pop() {
             let note = |spec: &mut JobSpec| {

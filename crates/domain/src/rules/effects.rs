@@ -1,4 +1,5 @@
-//! What somebody else is to do, read from the records. Nothing of it is stored: after a crash it is read again.
+//! What somebody else is to do, read from the records. Nothing of it is stored: after a crash it is read
+//! again.
 
 use crate::compute::instance::InstancePhase;
 use crate::compute::job::{Ahead, AllocationState, JobPhase, Verdict};

@@ -103,7 +103,8 @@ impl World {
         match &job.phase {
             JobPhase::Queued { .. } => self.conclude(id, verdict, false),
             JobPhase::Ending { verdict: before, .. } => {
-                // A cancel counts more than what would have been tried again; otherwise the first word stands.
+                // A cancel counts more than what would have been tried again; otherwise the first word
+                // stands.
                 let is_final = matches!(verdict, Verdict::Cancelled { .. } | Verdict::ComputeGone { .. });
                 let was_final = matches!(**before, Verdict::Cancelled { .. } | Verdict::ComputeGone { .. });
                 if is_final && !was_final && **before != Verdict::Succeeded {

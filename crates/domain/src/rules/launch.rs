@@ -8,7 +8,8 @@ use crate::reason::Reason;
 use crate::world::{Key, World};
 
 impl World {
-    /// Why `count` more nodes of that size cannot be made now, if so. `checks_quota` is false for what holds it already.
+    /// Why `count` more nodes of that size cannot be made now, if so. `checks_quota` is false for what holds
+    /// it already.
     pub(crate) fn blocked(
         &self,
         workspace: &WorkspaceId,
@@ -28,8 +29,8 @@ impl World {
         None
     }
 
-    /// Why so many nodes of that size can never be made, if so: the first two answers of the three. Other sizes are
-    /// proposed if such a job fits on them.
+    /// Why so many nodes of that size can never be made, if so: the first two answers of the three. Other
+    /// sizes are proposed if such a job fits on them.
     pub(crate) fn never(
         &self,
         workspace: &WorkspaceId,

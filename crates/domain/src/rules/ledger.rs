@@ -1,4 +1,5 @@
-//! Money: a node's time is shared by the jobs that run on it, by their cores; time without a job is its holder's.
+//! Money: a node's time is shared by the jobs that run on it, by their cores; time without a job is its
+//! holder's.
 
 use crate::compute::node::{Holder, Node};
 use crate::compute::{JobId, NodeId};
@@ -7,8 +8,8 @@ use crate::time::Span;
 use crate::world::{Charge, LedgerKey, World};
 
 impl World {
-    /// Charges a node's time up to now. To be called before what runs there changes, so that every millisecond goes to
-    /// those who had the node then; the parts add up to the whole exactly.
+    /// Charges a node's time up to now. To be called before what runs there changes, so that every
+    /// millisecond goes to those who had the node then; the parts add up to the whole exactly.
     pub(super) fn charge_node(&mut self, id: NodeId) {
         let now = self.now.mono;
         let Some(node) = self.nodes.get(&id) else { return };

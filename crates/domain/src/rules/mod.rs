@@ -1,10 +1,11 @@
-//! The rules: how the World answers what comes in. One rule per file; the order in which they are asked is [`World::step`].
+//! The rules: how the World answers what comes in. One rule per file; the order in which they are asked is
+//! [`World::step`].
 //!
 //! Ground rules for rules:
-//! - they change records through the World's `edit_…` functions only, and never look at all of anything: what is to be
-//!   looked at again is a *dirty* pool or a deadline that has passed;
-//! - what somebody else must do is never written down. A rule *kicks* the record, and [`effects`] reads from it what is
-//!   wanted, now or after a crash;
+//! - they change records through the World's `edit_…` functions only, and never look at all of anything: what
+//!   is to be looked at again is a *dirty* pool or a deadline that has passed;
+//! - what somebody else must do is never written down. A rule *kicks* the record, and [`effects`] reads from
+//!   it what is wanted, now or after a crash;
 //! - every decision that people can ask about leaves a [`Decision`](crate::world::Decision) with its reason.
 
 mod ahead;
@@ -32,10 +33,10 @@ mod sizes;
 mod stops;
 mod turns;
 
-pub(crate) use self::placement::slots;
-pub(crate) use self::scaling::aim;
 use std::collections::BTreeSet;
 
+pub(crate) use self::placement::slots;
+pub(crate) use self::scaling::aim;
 use crate::compute::quota::Resource;
 use crate::compute::size::{Size, Tier};
 use crate::reason::Reason;
@@ -43,7 +44,8 @@ use crate::time::Now;
 use crate::world::{Input, Lack, Outcome, PoolKey, World};
 
 impl World {
-    /// Looks at a batch of inputs and at what has become due, and says what follows. The only way to change a World.
+    /// Looks at a batch of inputs and at what has become due, and says what follows. The only way to change a
+    /// World.
     ///
     /// The same World, inputs and clocks give the same outcome, byte for byte.
     pub fn step(&mut self, inputs: &[Input], now: Now) -> Outcome {
@@ -78,7 +80,8 @@ impl World {
         std::mem::take(&mut self.out)
     }
 
-    /// Looks at every pool in which something happened: first what waits is placed, then the pool grows or shrinks.
+    /// Looks at every pool in which something happened: first what waits is placed, then the pool grows or
+    /// shrinks.
     fn settle_pools(&mut self) {
         self.settle_dependents();
         while let Some(key) = self.dirty.pop_first() {
@@ -185,7 +188,8 @@ impl World {
         self.starved.iter().any(|(other, lack)| other != key && takes(other) && self.could_give(key, lack))
     }
 
-    /// Works out anew what every pool lacks, without deciding anything: a World that was loaded knows it again.
+    /// Works out anew what every pool lacks, without deciding anything: a World that was loaded knows it
+    /// again.
     pub(crate) fn find_starved(&mut self) {
         // A compute without nodes and jobs has no pool yet, and may want its first node.
         let clusters = self.clusters.keys().copied().map(PoolKey::Cluster);

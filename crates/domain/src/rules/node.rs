@@ -1,8 +1,9 @@
-//! Nodes: launches that fail, phases that come to their end, and the two ways out. What drivers and agents say about them is in
-//! `reports`.
+//! Nodes: launches that fail, phases that come to their end, and the two ways out. What drivers and agents
+//! say about them is in `reports`.
 //!
-//! A node leaves in two phases. *Cordoned*, it takes no new jobs and can be called back. *Released*, the driver removes
-//! it, and only the driver's word that it is gone ends it: what may still run is never forgotten.
+//! A node leaves in two phases. *Cordoned*, it takes no new jobs and can be called back. *Released*, the
+//! driver removes it, and only the driver's word that it is gone ends it: what may still run is never
+//! forgotten.
 
 use crate::compute::cluster::FailedLaunch;
 use crate::compute::idle::Source;

@@ -1,7 +1,8 @@
 //! Placement: who is first in the queue goes first, onto the fullest nodes that still fit.
 //!
-//! The head of a queue is overtaken only by what cannot delay it (see [`super::backfill`]), so nothing starves; a job that needs several nodes starts on all of them or on
-//! none, and since only the head of a queue keeps nodes waiting, two such jobs cannot wait for each other.
+//! The head of a queue is overtaken only by what cannot delay it (see [`super::backfill`]), so nothing
+//! starves; a job that needs several nodes starts on all of them or on none, and since only the head of a
+//! queue keeps nodes waiting, two such jobs cannot wait for each other.
 
 use crate::compute::job::{Allocation, AllocationState, Hold, JobPhase, LOOK_AGAIN, Milestones, START_LIMIT, Target};
 use crate::compute::{InstanceId, JobId, NodeId};
@@ -85,7 +86,8 @@ impl World {
         self.never(&job.workspace, person, size, u64::from(job.spec.nodes), job.spec.shape)
     }
 
-    /// A limit or a size has changed since the job was submitted: it keeps nobody waiting, and is looked at again.
+    /// A limit or a size has changed since the job was submitted: it keeps nobody waiting, and is looked at
+    /// again.
     pub(super) fn set_aside(&mut self, id: JobId, why: Reason) {
         let until = self.now.mono.plus(LOOK_AGAIN);
         let Some(job) = self.jobs.get(&id) else { return };

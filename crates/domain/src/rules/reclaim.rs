@@ -1,5 +1,6 @@
-//! Taking back: dedicated work that lacks room on a site gets it from preemptible nodes, with notice. What ran there goes back
-//! to the queue, and whatever is preemptible asks for no room as long as dedicated work waits for it.
+//! Taking back: dedicated work that lacks room on a site gets it from preemptible nodes, with notice. What
+//! ran there goes back to the queue, and whatever is preemptible asks for no room as long as dedicated work
+//! waits for it.
 
 use crate::compute::job::{Job, Verdict};
 use crate::compute::node::{Holder, NodePhase, RECLAIM_GRACE_MOST};

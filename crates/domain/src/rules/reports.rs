@@ -1,7 +1,7 @@
 //! Reports: what drivers say about their sites and nodes, and agents about nodes, jobs and instances.
 //!
-//! `World::hear` takes every report and hands it on: what is about nodes is taken in here, the rest in `job`, `ahead`,
-//! `instance`, `deadlines` and `dependencies`.
+//! `World::hear` takes every report and hands it on: what is about nodes is taken in here, the rest in `job`,
+//! `ahead`, `instance`, `deadlines` and `dependencies`.
 
 use super::node::node_phase;
 use crate::compute::NodeId;

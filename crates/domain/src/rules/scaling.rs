@@ -1,4 +1,5 @@
-//! Scaling of clusters: towards `clamp(min, busy + demand, max)` and what is kept ready beyond, up at once, down in two phases.
+//! Scaling of clusters: towards `clamp(min, busy + demand, max)` and what is kept ready beyond, up at once,
+//! down in two phases.
 
 use crate::compute::cluster::{Cluster, ClusterPhase};
 use crate::compute::node::Holder;
@@ -10,13 +11,10 @@ use crate::world::{About, Lack, PoolKey, World};
 /// What a cluster goes for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aim {
-    /// So many nodes.
     pub target: u64,
-    /// With jobs now.
     pub busy: u64,
     /// Needed by what waits.
     pub demand: u64,
-    /// The fewest.
     pub min: u64,
     /// The most.
     pub max: u64,
@@ -47,7 +45,8 @@ pub fn aim(cluster: &Cluster, busy: u64, demand: u64, now: Mono, keeps_idle: boo
 }
 
 impl World {
-    /// Adds or removes nodes of a cluster. Says whether nodes were called back, on which something may fit now.
+    /// Adds or removes nodes of a cluster. Says whether nodes were called back, on which something may fit
+    /// now.
     pub(super) fn scale_cluster(&mut self, id: ClusterId) -> bool {
         let key = PoolKey::Cluster(id);
         if !self.clusters.contains_key(&id) {
@@ -136,7 +135,8 @@ impl World {
             let missing = aim.needed().saturating_sub(pool.live);
             let reason = self.blocked(&workspace, None, &size, 1, true).or_else(|| self.spared(key, &size));
             if let Some(reason) = reason {
-                // Whatever is only kept ready takes nothing from anybody, and is looked at when something is given back.
+                // Whatever is only kept ready takes nothing from anybody, and is looked at when something is
+                // given back.
                 if is_needed {
                     self.starve(key, &reason, missing);
                 }
@@ -201,8 +201,8 @@ impl World {
         }
     }
 
-    /// A node that is not up, or does not answer, cannot drain: it is released if nothing runs there, else cordoned. One
-    /// that is silent is reported so again.
+    /// A node that is not up, or does not answer, cannot drain: it is released if nothing runs there, else
+    /// cordoned. One that is silent is reported so again.
     fn leave_silently(&mut self, node: NodeId, reason: Reason) {
         if self.on.get(&node).is_some_and(|on| on.jobs.is_empty()) {
             self.release(node, reason);
@@ -211,8 +211,8 @@ impl World {
         }
     }
 
-    /// More nodes than needed: those that have been idle for long enough go, the longest idle first. Says when the next
-    /// one has been.
+    /// More nodes than needed: those that have been idle for long enough go, the longest idle first. Says
+    /// when the next one has been.
     fn shrink(&mut self, id: ClusterId, key: &PoolKey, aim: Aim) -> Option<Mono> {
         let cluster = self.clusters.get(&id)?;
         let (workspace, idle_time) = (cluster.workspace.clone(), cluster.scale.idle);

@@ -15,7 +15,8 @@ use crate::time::Span;
 use crate::world::{About, Answer, Command, Key, ScheduleEntry, ScheduleTarget, World};
 
 impl World {
-    /// Acts on every schedule whose time has come since the last look. At most one of a compute's schedules acts.
+    /// Acts on every schedule whose time has come since the last look. At most one of a compute's schedules
+    /// acts.
     pub(super) fn fire_schedules(&mut self) {
         let (last, now) = (self.state.checked, self.now.wall);
         let seen = last.max(self.wall_before);
@@ -40,8 +41,8 @@ impl World {
         }
     }
 
-    /// The clock had been wrong by hours and was set right: what was written down under the wrong one is not in the
-    /// future, and everything is planned anew from here.
+    /// The clock had been wrong by hours and was set right: what was written down under the wrong one is not
+    /// in the future, and everything is planned anew from here.
     fn clock_was_wrong(&mut self) {
         let now = self.now.wall;
         self.state.checked = self.state.checked.min(now);
@@ -159,7 +160,8 @@ impl World {
         }
     }
 
-    // ---- orders -----------------------------------------------------------------------------------------------------
+    // ---- orders
+    // -----------------------------------------------------------------------------------------------------
 
     pub(super) fn own_schedule(&self, workspace: &WorkspaceId, id: ScheduleId) -> Result<&ScheduleEntry, Reason> {
         let found = self.schedules.get(&id).filter(|entry| entry.workspace == *workspace);

@@ -12,8 +12,8 @@ use crate::text::Text;
 use crate::world::{About, PoolKey, World};
 
 impl World {
-    /// Makes nodes for the jobs that wait, in order, as far as quota and room go. Whose own quota is used up is passed by;
-    /// what all share is waited for in order.
+    /// Makes nodes for the jobs that wait, in order, as far as quota and room go. Whose own quota is used up
+    /// is passed by; what all share is waited for in order.
     pub(super) fn serve(&mut self, key: &PoolKey) {
         let PoolKey::Serverless(workspace, size, tier) = key else { return };
         let Some(size) = self.sizes.get(size).cloned() else { return };
@@ -85,7 +85,8 @@ impl World {
         });
     }
 
-    /// One of a job's own nodes was lost. If the job ran, it ends with the node; if it waited, it tries again.
+    /// One of a job's own nodes was lost. If the job ran, it ends with the node; if it waited, it tries
+    /// again.
     pub(super) fn own_node_lost(&mut self, id: JobId, verdict: Verdict) {
         if self.jobs.get(&id).is_some_and(crate::compute::job::Job::is_queued) {
             self.own_launch_failed(id, &verdict.phrase().into());

@@ -1,20 +1,22 @@
-//! Scheduled stops of instances: the warning before, putting them off, leaving them out, and what becomes of running jobs.
+//! Scheduled stops of instances: the warning before, putting them off, leaving them out, and what becomes of
+//! running jobs.
 //!
-//! A stop that somebody put off comes at the time they chose, in place of all that were planned before it. So of an
-//! instance at most one scheduled stop is ever ahead ([`World::stop_ahead`]), and that one is announced.
+//! A stop that somebody put off comes at the time they chose, in place of all that were planned before it. So
+//! of an instance at most one scheduled stop is ever ahead ([`World::stop_ahead`]), and that one is
+//! announced.
 
 use crate::Timestamp;
-use crate::compute::InstanceId;
-use crate::compute::ScheduleId;
 use crate::compute::instance::{Instance, InstancePhase, Trigger, Wish};
 use crate::compute::notice::{Draining, MAX_POSTPONE, Postponed, STOP_WARNING, StopNotice, StopWhy};
+use crate::compute::{InstanceId, ScheduleId};
 use crate::reason::Reason;
 use crate::schedule::due::CannotSkip;
 use crate::schedule::{Action, Firing, Schedule, StopJobs};
 use crate::text::Problem;
 use crate::world::{About, Answer, Command, PoolKey, ScheduleEntry, ScheduleTarget, World};
 
-/// Times at which a stop and a start coincide are passed over so often; a schedule of which all do stops nothing.
+/// Times at which a stop and a start coincide are passed over so often; a schedule of which all do stops
+/// nothing.
 const PASSED_OVER: usize = 8;
 
 impl World {
@@ -24,7 +26,8 @@ impl World {
         all.filter(move |entry| entry.schedule.action == action)
     }
 
-    /// The next scheduled stop of an instance that will act, whether or not somebody keeps it running past it.
+    /// The next scheduled stop of an instance that will act, whether or not somebody keeps it running past
+    /// it.
     pub(crate) fn coming_stop(&self, id: InstanceId) -> Option<(Timestamp, ScheduleId)> {
         // The wheel knows the next times without looking at a calendar.
         let is_start_too = |at: Timestamp| {
@@ -63,7 +66,8 @@ impl World {
         Some(StopNotice { at, why: StopWhy::Schedule(schedule) })
     }
 
-    /// When to look at an instance by the wall clock: when it is time to warn, or when a stop that was put off comes.
+    /// When to look at an instance by the wall clock: when it is time to warn, or when a stop that was put
+    /// off comes.
     pub(crate) fn next_look(&self, instance: &Instance) -> Option<Timestamp> {
         // A stop that waits for jobs has a deadline on the other clock.
         let ahead = self.stop_ahead(instance).filter(|_| instance.draining.is_none())?;
@@ -81,7 +85,8 @@ impl World {
         }
     }
 
-    /// Announces the stops that come near, takes back what was announced and does not come, and stops what is due.
+    /// Announces the stops that come near, takes back what was announced and does not come, and stops what is
+    /// due.
     pub(super) fn review_stops(&mut self, id: InstanceId) {
         let now = self.now;
         let Some(instance) = self.instances.get(&id) else { return };
@@ -138,9 +143,11 @@ impl World {
         }
     }
 
-    // ---- what becomes of a stop -------------------------------------------------------------------------------------
+    // ---- what becomes of a stop
+    // -------------------------------------------------------------------------------------
 
-    /// Why a schedule's stop does not act now, if so: somebody keeps the instance running past it, or jobs run.
+    /// Why a schedule's stop does not act now, if so: somebody keeps the instance running past it, or jobs
+    /// run.
     pub(super) fn hold_stop(&mut self, id: InstanceId, entry: &ScheduleEntry, planned: Timestamp) -> Option<Reason> {
         let instance = self.instances.get(&id)?;
         if let Some(postponed) = instance.postponed.as_ref().filter(|postponed| planned < postponed.until) {
@@ -197,7 +204,8 @@ impl World {
         }
     }
 
-    // ---- orders -----------------------------------------------------------------------------------------------------
+    // ---- orders
+    // -----------------------------------------------------------------------------------------------------
 
     fn judge_up(&self, command: &Command, id: InstanceId, verb: &str) -> Result<&Instance, Reason> {
         let instance = self.own_instance(&command.workspace, id)?;
@@ -268,7 +276,8 @@ impl World {
         Ok(Answer::Done)
     }
 
-    /// Leaves the next scheduled stop of an instance out, or the one that somebody put off, or that waits for jobs.
+    /// Leaves the next scheduled stop of an instance out, or the one that somebody put off, or that waits for
+    /// jobs.
     pub(super) fn skip_stop(&mut self, command: &Command, id: InstanceId) -> Result<Answer, Reason> {
         let now = self.now.wall;
         let instance = self.judge_up(command, id, "leaving its stop out")?;

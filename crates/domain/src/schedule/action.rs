@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::text::{Problem, counted};
 use crate::time::Span;
 
-/// Schedules that one instance or cluster may have. Azure stops at 4, which a week with two different days uses up.
+/// Schedules that one instance or cluster may have. Azure stops at 4, which a week with two different days
+/// uses up.
 pub const MAX_PER_TARGET: usize = 16;
 
 /// The kinds of things that have schedules.
@@ -22,9 +23,7 @@ pub enum Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Starts the instance.
     Start,
-    /// Stops the instance.
     Stop,
     /// Sets the fewest nodes that the cluster keeps.
     MinNodes(u32),
@@ -37,7 +36,6 @@ pub const MAX_DRAIN: Span = Span::hours(24);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopJobs {
-    /// They end.
     #[default]
     Now,
     /// It waits for them, so long at most; no others are started meanwhile.
@@ -109,8 +107,8 @@ impl Action {
         }
     }
 
-    /// Which of two actions at the same instant counts: the one that keeps more running. A window that ends at midnight
-    /// and one that begins there are then one window.
+    /// Which of two actions at the same instant counts: the one that keeps more running. A window that ends
+    /// at midnight and one that begins there are then one window.
     pub const fn rank(self) -> u32 {
         match self {
             Self::Stop => 0,

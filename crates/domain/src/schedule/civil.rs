@@ -1,7 +1,7 @@
 //! Local dates and times in whole minutes: what a wall clock and a calendar show, without a zone.
 //!
-//! A calendar of our own instead of a library's, so that triggers can be parsed and checked without a tz database: in the
-//! browser, which does not carry one along.
+//! A calendar of our own instead of a library's, so that triggers can be parsed and checked without a tz
+//! database: in the browser, which does not carry one along.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,15 +21,10 @@ pub enum Weekday {
     Monday,
     /// The second.
     Tuesday,
-    /// The third.
     Wednesday,
-    /// The fourth.
     Thursday,
-    /// The fifth.
     Friday,
-    /// The sixth.
     Saturday,
-    /// The last.
     Sunday,
 }
 
@@ -79,8 +74,8 @@ impl Day {
     /// The last day on which anything is searched for.
     pub(crate) const LAST: Self = Self::of(LAST_YEAR, 12, 31);
 
-    /// That date; the caller has checked it. Howard Hinnant's `days_from_civil`: years counted from March, so that the
-    /// leap day comes last.
+    /// That date; the caller has checked it. Howard Hinnant's `days_from_civil`: years counted from March, so
+    /// that the leap day comes last.
     pub(crate) const fn of(year: i32, month: u8, day: u8) -> Self {
         let year = if month <= 2 { year - 1 } else { year };
         let era = year.div_euclid(400);
@@ -168,8 +163,8 @@ impl LocalTime {
         format!("{hour:02}:{minute:02}")
     }
 
-    /// Parses the field `start`: `2026-05-01`, `2026-05-01T08:30` or `2026-05-01T08:30:00`, always without an offset,
-    /// since the schedule has a zone of its own.
+    /// Parses the field `start`: `2026-05-01`, `2026-05-01T08:30` or `2026-05-01T08:30:00`, always without an
+    /// offset, since the schedule has a zone of its own.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         const SHAPE: &str = "write it as 2026-05-01T08:30, without an offset; the schedule's time zone applies.";
         let wrong =

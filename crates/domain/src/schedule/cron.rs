@@ -3,12 +3,13 @@
 //! A field is `*` or a list of numbers and ranges, each range with an optional step: `0,30`, `8-18`, `*/15`,
 //! `8-18/2`. Months and weekdays may be named (`JAN`, `MON`, in any case); Sunday is 0 or 7.
 //!
-//! Which days: if only the day of month or only the day of week is restricted, that one decides. If both are, a day
-//! that suits *either* fires, as in Vixie cron: `0 9 13 * FRI` is every 13th and every Friday. A field that allows
-//! every day is not restricted, however it is written (`*`, `*/1`, `0-6`); Vixie cron looks at the first character
-//! instead, so that there `*/2` counts as a star. We go by the meaning.
+//! Which days: if only the day of month or only the day of week is restricted, that one decides. If both are,
+//! a day that suits *either* fires, as in Vixie cron: `0 9 13 * FRI` is every 13th and every Friday. A field
+//! that allows every day is not restricted, however it is written (`*`, `*/1`, `0-6`); Vixie cron looks at
+//! the first character instead, so that there `*/2` counts as a star. We go by the meaning.
 //!
-//! What other dialects have and this one has not (seconds, `L`, `W`, `#`, `?`, `@daily`) is refused, not guessed.
+//! What other dialects have and this one has not (seconds, `L`, `W`, `#`, `?`, `@daily`) is refused, not
+//! guessed.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,8 @@ use super::civil::{Day, MONTHS, days_in_month};
 use super::set::{Set, Times};
 use crate::text::{Problem, shortened};
 
-/// Longer expressions are refused unread; every minute, hour, day, month and weekday listed one by one has 304.
+/// Longer expressions are refused unread; every minute, hour, day, month and weekday listed one by one
+/// has 304.
 pub const MAX_LENGTH: usize = 400;
 
 /// A parsed expression that fires at least once in every eight years.

@@ -1,13 +1,15 @@
 //! What is to be done now: missed firings, skipped ones, edits, and what people did by hand.
 //!
 //! Ground rules:
-//! - A schedule acts at its firings and at no other time. It does not hold a state: who starts an instance at 20:00,
-//!   after its stop at 19:00, keeps it until the next firing of *any* of its schedules ([`holds_until`]).
-//! - What a person did counts more than a firing planned before it. A stop at 19:00 that was missed and would be made up
-//!   at 20:05 does not undo the start of 20:00 ([`settle`]).
-//! - After a downtime only the newest planned firing is made up, and only within the grace; the others are recorded as
-//!   missed. Of several schedules of one thing again only the newest counts ([`settle`]).
-//! - A schedule looks at no instant before its last edit ([`Schedule::since`]), so that an edit never acts on the past.
+//! - A schedule acts at its firings and at no other time. It does not hold a state: who starts an instance at
+//!   20:00, after its stop at 19:00, keeps it until the next firing of *any* of its schedules
+//!   ([`holds_until`]).
+//! - What a person did counts more than a firing planned before it. A stop at 19:00 that was missed and would
+//!   be made up at 20:05 does not undo the start of 20:00 ([`settle`]).
+//! - After a downtime only the newest planned firing is made up, and only within the grace; the others are
+//!   recorded as missed. Of several schedules of one thing again only the newest counts ([`settle`]).
+//! - A schedule looks at no instant before its last edit ([`Schedule::since`]), so that an edit never acts on
+//!   the past.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +17,8 @@ use super::action::{Action, StopJobs};
 use super::timetable::{Firing, Timetable};
 use crate::time::{Span, Timestamp};
 
-/// How late a firing may be and still be on time. Less than the minute between two firings of the densest schedule.
+/// How late a firing may be and still be on time. Less than the minute between two firings of the densest
+/// schedule.
 pub const ON_TIME: Span = Span::seconds(59);
 
 /// How late a missed firing is made up, unless set otherwise.
@@ -33,9 +36,7 @@ pub const SMALL_STEP_BACK: Span = Span::hours(3);
 /// A timetable and what to do at its firings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// What.
     pub action: Action,
-    /// When.
     pub timetable: Timetable,
     /// Whether it acts at all.
     pub is_enabled: bool,
@@ -54,7 +55,6 @@ pub enum CannotSkip {
     /// It would not act anyway.
     #[error("The schedule is disabled, so there is nothing to skip.")]
     Disabled,
-    /// Nothing is planned.
     #[error("The schedule will not fire again, so there is nothing to skip.")]
     NothingPlanned,
     /// One is skipped already, and skipping is for once.
@@ -68,8 +68,8 @@ impl Schedule {
         Self { action, timetable, is_enabled: true, since: now, dismissed: None, jobs: StopJobs::Now }
     }
 
-    /// The schedule after an edit at `now`: nothing that was planned before fires, and a dismissed firing of the old
-    /// timetable is forgotten.
+    /// The schedule after an edit at `now`: nothing that was planned before fires, and a dismissed firing of
+    /// the old timetable is forgotten.
     #[must_use]
     pub fn edited(self, action: Action, timetable: Timetable, now: Timestamp) -> Self {
         Self { action, timetable, since: now.max(self.since), dismissed: None, ..self }
@@ -136,8 +136,8 @@ impl Schedule {
     }
 }
 
-/// The week that these schedules of one instance are, with its zone, if they have that shape: weekly starts and stops in one
-/// zone, all enabled, all stops alike.
+/// The week that these schedules of one instance are, with its zone, if they have that shape: weekly starts
+/// and stops in one zone, all enabled, all stops alike.
 pub fn week_of<'all>(
     schedules: impl IntoIterator<Item = &'all Schedule>,
 ) -> Option<(super::week::WeekGrid, super::timetable::Zone, StopJobs)> {
@@ -175,14 +175,12 @@ pub enum Outcome {
     Nothing,
     /// Act: its time has just come.
     Fire {
-        /// The planned firing.
         planned: Firing,
         /// What came to nothing before it.
         passed: Passed,
     },
     /// Act, late: the newest missed firing is within the grace.
     CatchUp {
-        /// The planned firing.
         planned: Firing,
         /// How late it is.
         late: Span,
@@ -206,8 +204,8 @@ impl Outcome {
     }
 }
 
-/// Judges what was planned after `last_checked` and up to `now`. A dismissed firing is still a boundary: if it is the
-/// newest, an older one is not made up in its place.
+/// Judges what was planned after `last_checked` and up to `now`. A dismissed firing is still a boundary: if
+/// it is the newest, an older one is not made up in its place.
 pub fn due(schedule: &Schedule, last_checked: Timestamp, now: Timestamp, grace: Span) -> Outcome {
     let from = last_checked.max(schedule.since);
     let planned_by = |until: Timestamp| {
@@ -239,8 +237,8 @@ pub fn due(schedule: &Schedule, last_checked: Timestamp, now: Timestamp, grace: 
 
 /// The instant up to which all has been looked at after a look at `now`: the next `last_checked`.
 ///
-/// A clock set back a little keeps the later instant, so that nothing fires twice. Set back by much it had been wrong,
-/// and staying with that would keep the schedules silent until it is reached again.
+/// A clock set back a little keeps the later instant, so that nothing fires twice. Set back by much it had
+/// been wrong, and staying with that would keep the schedules silent until it is reached again.
 pub fn checked_until(last_checked: Timestamp, now: Timestamp) -> Timestamp {
     if now < last_checked && last_checked.since(now) <= SMALL_STEP_BACK { last_checked } else { now }
 }
@@ -248,29 +246,26 @@ pub fn checked_until(last_checked: Timestamp, now: Timestamp) -> Timestamp {
 /// What becomes of a firing that one of several schedules wants to act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It acts.
     Apply {
-        /// The planned instant.
         planned: Timestamp,
     },
-    /// Another schedule of the same thing has a newer firing, or one at the same instant that keeps more running.
+    /// Another schedule of the same thing has a newer firing, or one at the same instant that keeps more
+    /// running.
     Superseded {
-        /// The planned instant.
         planned: Timestamp,
         /// That of the one which acts, or would have.
         by: Timestamp,
     },
     /// A person acted at that instant or after it.
     Overruled {
-        /// The planned instant.
         planned: Timestamp,
         /// When the person acted.
         manual_at: Timestamp,
     },
 }
 
-/// Settles the firings of all schedules of one instance or cluster: at most one acts. `manual_at` is when a person
-/// last started, stopped or resized it.
+/// Settles the firings of all schedules of one instance or cluster: at most one acts. `manual_at` is when a
+/// person last started, stopped or resized it.
 pub fn settle<Id: Clone>(firing: &[(Id, Action, Timestamp)], manual_at: Option<Timestamp>) -> Vec<(Id, Decision)> {
     // Of equals the first counts.
     let mut winner: Option<(usize, (Timestamp, u32))> = None;
@@ -292,8 +287,8 @@ pub fn settle<Id: Clone>(firing: &[(Id, Action, Timestamp)], manual_at: Option<T
     firing.iter().enumerate().map(decide).collect()
 }
 
-/// How long a manual action at `at` holds: until the next firing of any of the thing's schedules that will act. None
-/// means for good. A dismissed firing is passed over.
+/// How long a manual action at `at` holds: until the next firing of any of the thing's schedules that will
+/// act. None means for good. A dismissed firing is passed over.
 pub fn holds_until<'a>(schedules: impl IntoIterator<Item = &'a Schedule>, at: Timestamp) -> Option<(Action, Firing)> {
     let next = schedules.into_iter().filter_map(|schedule| {
         let firing = schedule.next_acting_after(at)?;
@@ -428,7 +423,8 @@ mod tests {
     fn a_manual_action_holds_until_the_next_boundary() {
         let start = Schedule::new(Action::Start, timetable("0 8 * * *"), at("01T00:00"));
         let stop = stop_at_seven();
-        // Stopped by schedule at 19:00, started by hand at 20:00: nothing happens before 08:00, which is a start.
+        // Stopped by schedule at 19:00, started by hand at 20:00: nothing happens before 08:00, which is a
+        // start.
         for schedule in [&start, &stop] {
             assert_eq!(due(schedule, at("02T20:00"), at("03T07:59"), DEFAULT_GRACE), Outcome::Nothing);
         }

@@ -7,22 +7,25 @@
 //! - a [`WeekGrid`] is a week as people draw it, made of schedules and making some;
 //! - a [`Wheel`] keeps the next firings of very many schedules in order.
 //!
-//! Everything up to the trigger needs no tz database, so that a browser can check a form with the server's own code.
+//! Everything up to the trigger needs no tz database, so that a browser can check a form with the server's
+//! own code.
 //!
 //! # Clocks that change
 //!
-//! When clocks go forward, some local times are missing (the gap); when they go back, some come twice. A trigger has
-//! one of three paces, by its meaning and not by how it is written:
+//! When clocks go forward, some local times are missing (the gap); when they go back, some come twice. A
+//! trigger has one of three paces, by its meaning and not by how it is written:
 //!
-//! - **Wall clock**, if hours are chosen (`30 2 * * *`, `0 */2 * * *`): what falls into a gap fires at the switch, the
-//!   first instant after it; all that fall into one gap, and what is planned for the switch itself, are one firing.
-//!   What comes twice fires once, at the first.
-//! - **Every hour**, if all 24 hours are allowed (`*/15 * * * *`): fires whenever a wall clock shows a planned time. What
-//!   falls into a gap is left out, since the next hour brings another; what comes twice fires twice.
-//! - **Elapsed**, for recurrences by minute or hour: counted in elapsed time from the start, whatever the clocks do.
+//! - **Wall clock**, if hours are chosen (`30 2 * * *`, `0 */2 * * *`): what falls into a gap fires at the
+//!   switch, the first instant after it; all that fall into one gap, and what is planned for the switch
+//!   itself, are one firing. What comes twice fires once, at the first.
+//! - **Every hour**, if all 24 hours are allowed (`*/15 * * * *`): fires whenever a wall clock shows a
+//!   planned time. What falls into a gap is left out, since the next hour brings another; what comes twice
+//!   fires twice.
+//! - **Elapsed**, for recurrences by minute or hour: counted in elapsed time from the start, whatever the
+//!   clocks do.
 //!
-//! A gap of a whole day or more is a day that a place left out (Pacific/Apia had no 30 December 2011). That day does
-//! not exist, so nothing planned for it fires, and a daily schedule does not fire twice at its end.
+//! A gap of a whole day or more is a day that a place left out (Pacific/Apia had no 30 December 2011). That
+//! day does not exist, so nothing planned for it fires, and a daily schedule does not fire twice at its end.
 
 pub mod action;
 pub mod civil;

@@ -1,12 +1,13 @@
 //! Recurrences: every so many minutes, hours, days, weeks or months, counted from the schedule's start.
 //!
 //! - By minute and hour: elapsed time from the start, whatever the clocks do. Nothing else is chosen.
-//! - By day, week and month: every chosen minute of every chosen hour, on every n-th day, on the chosen weekdays of
-//!   every n-th week (weeks begin on Monday; the one with the start counts), or on the chosen days of every n-th month.
-//!   A month without that day is passed over, never squeezed: who wants the last day says `last`.
+//! - By day, week and month: every chosen minute of every chosen hour, on every n-th day, on the chosen
+//!   weekdays of every n-th week (weeks begin on Monday; the one with the start counts), or on the chosen
+//!   days of every n-th month. A month without that day is passed over, never squeezed: who wants the last
+//!   day says `last`.
 //!
-//! Azure ignores what does not belong to the frequency (with a warning, if at all). Here it is refused, so that nobody
-//! relies on a field that does nothing.
+//! Azure ignores what does not belong to the frequency (with a warning, if at all). Here it is refused, so
+//! that nobody relies on a field that does nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,11 +26,9 @@ crate::keyed_enum! {
         Minute = "minute";
         /// Elapsed hours.
         Hour = "hour";
-        /// Calendar days.
         Day = "day";
         /// Calendar weeks, from Monday.
         Week = "week";
-        /// Calendar months.
         Month = "month";
     }
 }
@@ -101,7 +100,6 @@ impl MonthDay {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
-    /// The unit.
     pub frequency: Frequency,
     /// How many units from one time to the next.
     #[serde(default = "one")]
@@ -212,7 +210,6 @@ impl Recurrence {
         Ok(Self { interval, every })
     }
 
-    /// The unit.
     pub const fn frequency(&self) -> Frequency {
         match self.every {
             Every::Minute => Frequency::Minute,

@@ -77,8 +77,9 @@ impl Times {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn evenly_spread_sets_are_recognised() {

@@ -63,7 +63,6 @@ impl Zone {
         }
     }
 
-    /// The IANA name.
     pub fn as_str(&self) -> &str {
         self.name.as_str()
     }
@@ -79,7 +78,8 @@ impl Zone {
         (self.local(at), UtcOffset(self.offset(at.0.div_euclid(1_000))))
     }
 
-    /// The instant at which a wall clock shows that: at the switch if it never does, the first if it does twice.
+    /// The instant at which a wall clock shows that: at the switch if it never does, the first if it does
+    /// twice.
     pub fn instant(&self, local: LocalTime) -> Timestamp {
         self.start(local)
     }
@@ -89,7 +89,8 @@ impl Zone {
         self.start(LocalTime::new(Day::of(year, month, day), 0))
     }
 
-    /// The next instant after `after` at which a wall clock shows that time of day, if it does within two days.
+    /// The next instant after `after` at which a wall clock shows that time of day, if it does within two
+    /// days.
     pub fn next_time(&self, clock: Clock, after: Timestamp) -> Option<Timestamp> {
         let today = self.local(after).day();
         let on = |days: i32| self.start(LocalTime::new(today.plus(days), clock.minutes()));
@@ -164,7 +165,8 @@ const fn millis(seconds: i64) -> Timestamp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Note {
-    /// Planned for a time that the clocks skip that day; fires at the switch. Others in the same gap are in it.
+    /// Planned for a time that the clocks skip that day; fires at the switch. Others in the same gap are in
+    /// it.
     Moved {
         /// The earliest planned time that does not exist.
         planned: LocalTime,
@@ -185,7 +187,6 @@ pub enum Note {
 /// One time at which a schedule fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firing {
-    /// The instant.
     pub at: Timestamp,
     /// What a wall clock in the schedule's zone shows then; its text is `Mon 30 Mar 2026 08:30`.
     pub local: LocalTime,
@@ -280,7 +281,6 @@ impl Timetable {
         Ok(Self { trigger, zone, start, start_at })
     }
 
-    /// When.
     pub const fn trigger(&self) -> &Trigger {
         &self.trigger
     }
@@ -340,8 +340,8 @@ impl Timetable {
         format!("{}, {}{from}", self.trigger.sentence(), self.zone.as_str())
     }
 
-    /// Every planned local time has one instant, in the same order, so the first local time whose instant lies ahead is
-    /// the answer. Only times that come twice or never are looked at more than once.
+    /// Every planned local time has one instant, in the same order, so the first local time whose instant
+    /// lies ahead is the answer. Only times that come twice or never are looked at more than once.
     fn next_on_the_wall(&self, after: Timestamp) -> Option<Firing> {
         let mut from = self.zone.local(after);
         loop {
@@ -359,8 +359,8 @@ impl Timetable {
         }
     }
 
-    /// Every instant at which the wall clock shows a planned time: searched in stretches of constant offset, since going
-    /// back makes the clock show earlier times again.
+    /// Every instant at which the wall clock shows a planned time: searched in stretches of constant offset,
+    /// since going back makes the clock show earlier times again.
     fn next_shown(&self, after: Timestamp) -> Option<Firing> {
         let mut from = after.0.div_euclid(1_000) + 1;
         loop {

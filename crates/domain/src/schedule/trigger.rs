@@ -14,7 +14,6 @@ use crate::text::{Problem, counted};
 pub enum Trigger {
     /// By a cron expression.
     Cron(Cron),
-    /// By a recurrence.
     Recurrence(Recurrence),
 }
 
@@ -81,8 +80,8 @@ impl Trigger {
         Ok(())
     }
 
-    /// The first local time at or after `from` that is planned, whether or not it exists in a zone. Intervals count
-    /// from the day of `start`. Nothing for triggers that count elapsed time.
+    /// The first local time at or after `from` that is planned, whether or not it exists in a zone. Intervals
+    /// count from the day of `start`. Nothing for triggers that count elapsed time.
     pub fn next_local(&self, from: LocalTime, start: Option<LocalTime>) -> Option<LocalTime> {
         let times = self.times()?;
         // Without a start the interval is one, so that any day serves to count from.

@@ -1,7 +1,8 @@
-//! A week as people draw it: for each day when to start and when to stop. It becomes schedules, and schedules of that shape
-//! become a week again.
+//! A week as people draw it: for each day when to start and when to stop. It becomes schedules, and schedules
+//! of that shape become a week again.
 //!
-//! A stop that is earlier than the start of its row means the next day: Monday 20:00 to 04:00 ends on Tuesday.
+//! A stop that is earlier than the start of its row means the next day: Monday 20:00 to 04:00 ends on
+//! Tuesday.
 
 use serde::{Deserialize, Serialize};
 
@@ -87,14 +88,12 @@ impl DayPlan {
 /// A week, from Monday.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WeekGrid {
-    /// The rows.
     pub days: [DayPlan; 7],
 }
 
 /// A stretch in which the instance runs, in minutes of the week from Monday 00:00.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Where it begins.
     pub from: u16,
     /// How long it is; it may go over the end of the week.
     pub minutes: u16,
@@ -121,7 +120,8 @@ const fn name(day: Weekday) -> &'static str {
 type Event = (u16, bool);
 
 impl WeekGrid {
-    /// Reads a form: `field` gives the text of `mon_start`, `mon_stop` … `sun_stop`; empty means none. All problems at once.
+    /// Reads a form: `field` gives the text of `mon_start`, `mon_stop` … `sun_stop`; empty means none. All
+    /// problems at once.
     pub fn parse<'text>(field: impl Fn(&str) -> &'text str) -> Result<Self, Vec<Problem>> {
         let mut grid = Self::default();
         let mut problems = Vec::new();
@@ -184,7 +184,8 @@ impl WeekGrid {
         events
     }
 
-    /// What it takes: one weekly recurrence for all days that have the same time, starts first. Fourteen at most.
+    /// What it takes: one weekly recurrence for all days that have the same time, starts first. Fourteen at
+    /// most.
     pub fn schedules(&self) -> Vec<(Action, Recurrence)> {
         let events = self.events();
         let mut all = Vec::new();
@@ -310,9 +311,10 @@ fn weekly(trigger: &Trigger) -> Option<(Times, Set)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::cron::Cron;
     use super::*;
-    use proptest::prelude::*;
 
     fn clock(text: &str) -> Option<Clock> {
         Clock::parse(text).ok()

@@ -1,7 +1,8 @@
 //! The next firings of very many schedules, in order.
 //!
-//! Two ordered trees instead of a timing wheel with slots: every step is O(log n) at any spread of the instants, ties
-//! are broken by id so that a replay gives the same order, and a million entries need no tuning.
+//! Two ordered trees instead of a timing wheel with slots: every step is O(log n) at any spread of the
+//! instants, ties are broken by id so that a replay gives the same order, and a million entries need no
+//! tuning.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +67,8 @@ impl<Id: Ord + Clone> Wheel<Id> {
         self.by_instant.first().map(|(at, _)| *at)
     }
 
-    /// Takes out the earliest that is due at `now`, if any. Call it until it gives nothing, or so often as a batch
-    /// allows: what is left stays due.
+    /// Takes out the earliest that is due at `now`, if any. Call it until it gives nothing, or so often as a
+    /// batch allows: what is left stays due.
     pub fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Id)> {
         if self.next_at()? > now {
             return None;
@@ -80,8 +81,9 @@ impl<Id: Ord + Clone> Wheel<Id> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[derive(Clone, Debug)]
     enum Step {
@@ -99,7 +101,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is set, removed and taken in whatever order, the wheel answers as a scan of all entries would.
+        /// Whatever is set, removed and taken in whatever order, the wheel answers as a scan of all entries
+        /// would.
         #[test]
         fn the_wheel_equals_a_naive_scan(steps in proptest::collection::vec(step(), 0..200)) {
             let mut wheel = Wheel::new();

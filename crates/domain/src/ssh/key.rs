@@ -1,5 +1,5 @@
-//! Public keys as people paste them: one line of OpenSSH's. What such a line holds is read by `ssh-key`, as the gateway does it;
-//! which keys are taken, and what is said of the others, is decided here.
+//! Public keys as people paste them: one line of OpenSSH's. What such a line holds is read by `ssh-key`, as
+//! the gateway does it; which keys are taken, and what is said of the others, is decided here.
 
 use ssh_key::public::KeyData;
 use ssh_key::{EcdsaCurve, HashAlg};
@@ -19,7 +19,6 @@ pub enum Kind {
     Ed25519,
     /// On one of three curves, by its bits.
     Ecdsa(u16),
-    /// By its bits.
     Rsa(usize),
 }
 
@@ -89,7 +88,6 @@ impl PublicKey {
         Ok(Self { kind, key, comment })
     }
 
-    /// Its kind.
     pub const fn kind_of(&self) -> Kind {
         self.kind
     }
@@ -115,8 +113,8 @@ impl PublicKey {
 pub struct KeyName(String);
 
 impl KeyName {
-    /// Parses the field `name`: trimmed, at most [`MAX_NAME`] characters that can be shown. Left empty, it is what the key says
-    /// about itself.
+    /// Parses the field `name`: trimmed, at most [`MAX_NAME`] characters that can be shown. Left empty, it is
+    /// what the key says about itself.
     pub fn parse(text: &str, key: &PublicKey) -> Result<Self, Problem> {
         let typed = text.trim();
         let text = if typed.is_empty() { key.comment() } else { typed };
@@ -135,7 +133,6 @@ impl KeyName {
         Ok(Self(text.to_owned()))
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,5 @@
-//! The way in by SSH: which keys are taken, whom a user name means, and what people are told who are not let in.
+//! The way in by SSH: which keys are taken, whom a user name means, and what people are told who are not let
+//! in.
 
 #[cfg(feature = "keys")]
 mod key;
@@ -38,7 +39,6 @@ pub enum KeyRefusal {
 }
 
 impl KeyRefusal {
-    /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::TooMany => "ssh-key.too-many",
@@ -53,7 +53,6 @@ impl KeyRefusal {
 pub struct Address {
     /// The workspace's short name, if it was said.
     pub workspace: Option<String>,
-    /// The instance's name.
     pub instance: String,
 }
 
@@ -70,16 +69,13 @@ impl Address {
     }
 }
 
-/// Why somebody whose key is known does not get any further. The first two are for people who have shown no key that counts.
+/// Why somebody whose key is known does not get any further. The first two are for people who have shown no
+/// key that counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotLetIn {
     /// Nobody has that key.
     #[error("This key is not known here. Add its public half under Profile → SSH keys: {profile}")]
-    UnknownKey {
-        /// Where that is.
-        profile: String,
-    },
-    /// It was somebody's.
+    UnknownKey { profile: String },
     #[error(
         "The key “{name}” was removed from its owner’s profile, and opens nothing any more. Use another one, or add it again under \
          Profile → SSH keys: {profile}"
@@ -90,14 +86,8 @@ pub enum NotLetIn {
         /// Where it can be added.
         profile: String,
     },
-    /// Too many tries.
     #[error("There were too many failed tries from {address}. Try again in {minutes} min.")]
-    Paused {
-        /// From where.
-        address: String,
-        /// For how long.
-        minutes: u64,
-    },
+    Paused { address: String, minutes: u64 },
     /// Its owner cannot sign in.
     #[error(
         "The account of this key is disabled, or still has its temporary password. An Owner of the workspace can help."
@@ -114,24 +104,16 @@ pub enum NotLetIn {
     /// The right is missing.
     #[error("Your roles do not let you open instances. An Owner of the workspace can change that.")]
     NoRight,
-    /// It is off.
     #[error("SSH is off for “{instance}”. Switch it on on its page: {page}")]
-    Off {
-        /// Which instance.
-        instance: String,
-        /// Where that is.
-        page: String,
-    },
+    Off { instance: String, page: String },
     /// It cannot be used now.
     #[error("“{instance}” is {state}. {next} {page}")]
     Asleep {
-        /// Which instance.
         instance: String,
         /// Where it stands, for people.
         state: String,
         /// What to do about it.
         next: &'static str,
-        /// Where.
         page: String,
     },
 }

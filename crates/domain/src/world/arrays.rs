@@ -16,7 +16,6 @@ use crate::time::Timestamp;
 /// What somebody waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaited {
-    /// One job.
     Job(JobId),
     /// A whole array, by its first job.
     Array(JobId),
@@ -40,7 +39,6 @@ impl Awaited {
 /// Who waits for the end of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Waiter {
-    /// A job.
     Job(JobId),
     /// All jobs of an array that are not made yet.
     Array(JobId),
@@ -51,11 +49,8 @@ pub enum Waiter {
 pub struct EndedRest {
     /// The first of them, as it was. The others follow one by one.
     pub first: Job,
-    /// How many.
     pub count: u32,
-    /// How they ended.
     pub verdict: Verdict,
-    /// When.
     pub at: Timestamp,
 }
 

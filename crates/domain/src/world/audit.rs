@@ -1,4 +1,5 @@
-//! The audit: everything that must always be true of a World, checked the slow way. For tests and `atelier doctor`.
+//! The audit: everything that must always be true of a World, checked the slow way. For tests and
+//! `atelier doctor`.
 
 use std::collections::BTreeMap;
 

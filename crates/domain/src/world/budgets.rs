@@ -1,8 +1,8 @@
 //! Budgets in the World: what was spent, what runs up while nobody books it, and how fast.
 //!
-//! What a node costs is booked when something on it changes, and each hour. What it has cost since is worked out when somebody
-//! asks: for a workspace from two sums that follow from its nodes, for a person node by node, and only if their own bookings
-//! do not settle the question already.
+//! What a node costs is booked when something on it changes, and each hour. What it has cost since is worked
+//! out when somebody asks: for a workspace from two sums that follow from its nodes, for a person node by
+//! node, and only if their own bookings do not settle the question already.
 
 use super::{Due, Key, World};
 use crate::compute::NodeId;
@@ -45,7 +45,6 @@ impl World {
         self.budgets.range(from..).take_while(move |(key, _)| key.workspace == *workspace)
     }
 
-    /// One budget.
     pub fn budget(&self, key: &BudgetKey) -> Option<&Budget> {
         self.budgets.get(key)
     }
@@ -100,7 +99,8 @@ impl World {
         budget.spent.saturating_add(self.accrued(key, Span::ZERO)) >= amount
     }
 
-    /// The earliest moment at which somebody's next warning may be due, by what all nodes of the workspace cost now.
+    /// The earliest moment at which somebody's next warning may be due, by what all nodes of the workspace
+    /// cost now.
     pub(crate) fn next_budget_look(&self, workspace: &WorkspaceId) -> Option<Mono> {
         let burn = self.burns.get(workspace)?;
         let now = self.now.mono;
@@ -139,7 +139,6 @@ impl World {
         nodes.into_iter().for_each(|node| self.count_burn(node, true));
     }
 
-    /// Something was booked.
     pub(crate) fn spend(&mut self, shares: &[(LedgerKey, Charge)]) {
         if self.budgets.is_empty() {
             return;

@@ -1,4 +1,5 @@
-//! A part of the World, for who works out beside the loop what will come: small enough to be taken between two batches.
+//! A part of the World, for who works out beside the loop what will come: small enough to be taken between
+//! two batches.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,12 +15,11 @@ use crate::time::Now;
 /// Records enough to go on from.
 #[derive(Clone, Debug)]
 pub struct Excerpt {
-    /// The records.
     pub records: Vec<Record>,
     /// When the World was like this.
     pub now: Now,
-    /// Whether nothing was left out. Otherwise it is one pool, its queue as far as it was taken, and what others hold is taken
-    /// to stay theirs.
+    /// Whether nothing was left out. Otherwise it is one pool, its queue as far as it was taken, and what
+    /// others hold is taken to stay theirs.
     pub is_whole: bool,
 }
 
@@ -29,8 +29,8 @@ impl World {
         self.now
     }
 
-    /// All records if they are few, else those that say most about the future of one pool: its nodes, what runs on them, and the
-    /// first `most` of its queue. Jobs of `also` come along wherever they stand.
+    /// All records if they are few, else those that say most about the future of one pool: its nodes, what
+    /// runs on them, and the first `most` of its queue. Jobs of `also` come along wherever they stand.
     pub fn excerpt(&self, key: &PoolKey, also: &[JobId], most: usize) -> Excerpt {
         if self.jobs.len().saturating_add(self.nodes.len()) <= most {
             return Excerpt { records: self.records(), now: self.now, is_whole: true };

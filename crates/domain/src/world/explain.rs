@@ -28,8 +28,8 @@ impl World {
         Some((pool.queue.position(&job)?, pool.queue.len() as u64))
     }
 
-    /// The jobs that wait for another one, or for the whole array that it is the first of; of an array whose jobs are not made
-    /// yet, the next one.
+    /// The jobs that wait for another one, or for the whole array that it is the first of; of an array whose
+    /// jobs are not made yet, the next one.
     pub fn dependents(&self, id: JobId) -> impl Iterator<Item = Cow<'_, Job>> {
         let waiting =
             [Awaited::Job(id), Awaited::Array(id)].into_iter().filter_map(|awaited| self.dependents.get(&awaited));

@@ -25,7 +25,6 @@ use crate::time::{Mono, Span, Timestamp};
 pub enum Input {
     /// Somebody wants something. Whether they may was judged before.
     Command(Command),
-    /// Something was observed.
     Report(Report),
 }
 
@@ -38,7 +37,6 @@ pub struct Command {
     pub user: Option<UserId>,
     /// The name for people.
     pub name: Text,
-    /// What is wanted.
     pub order: Order,
 }
 
@@ -52,16 +50,13 @@ pub enum Order {
     RemoveSize(SizeName),
     /// Set a limit, or lift it.
     SetLimit {
-        /// Whose.
         scope: Scope,
-        /// Of what.
         resource: Resource,
         /// How much; nothing means no limit.
         limit: Option<u64>,
     },
     /// Set how much may be spent in a month, or take that away.
     SetBudget {
-        /// Whose.
         of: BudgetOf,
         /// How much; nothing means no budget.
         budget: Option<Box<NewBudget>>,
@@ -69,7 +64,6 @@ pub enum Order {
     /// Say how much somebody is meant to have of what the workspace shares.
     #[serde(rename = "set-share")]
     SetFairShare {
-        /// Who.
         person: UserId,
         /// How much, beside the weights of others: 1 to 1,000, and 100 for whoever has none.
         weight: i64,
@@ -80,10 +74,10 @@ pub enum Order {
     SetQueuePolicy {
         /// Of which cluster; without one, of the workspace's serverless jobs.
         cluster: Option<ClusterId>,
-        /// How.
         policy: QueuePolicy,
     },
-    /// Set what is allowed and demanded of idle shutdown in the workspace. Instances that break the rules are amended.
+    /// Set what is allowed and demanded of idle shutdown in the workspace. Instances that break the rules are
+    /// amended.
     SetIdleRules(IdleRules),
     /// Make an instance. Who gives the order is its creator.
     CreateInstance(Box<NewInstance>),
@@ -97,29 +91,21 @@ pub enum Order {
     RestartInstance(InstanceId),
     /// Give it a fresh environment; its home stays. A stopped one has it at its next start.
     RebuildInstance(InstanceId),
-    /// Another size.
     ResizeInstance {
-        /// Which.
         instance: InstanceId,
-        /// To which.
         size: SizeName,
     },
     /// Give it to somebody else, without what opens doors in its home.
     TransferInstance {
-        /// Which.
         instance: InstanceId,
         /// Whose it is, as whoever asks believes.
         from: UserId,
-        /// To whom.
         to: UserId,
-        /// Their name.
         to_name: Text,
     },
-    /// Take it away.
     DeleteInstance(InstanceId),
     /// Change how it stops and what it keeps.
     ConfigureInstance {
-        /// Which.
         instance: InstanceId,
         /// When it stops for want of activity.
         idle: Option<IdlePolicy>,
@@ -128,52 +114,40 @@ pub enum Order {
     },
     /// Change what people note about an instance.
     TagInstance {
-        /// Which.
         instance: InstanceId,
-        /// All of it.
         tags: Tags,
     },
     /// Change what runs when it starts. What somebody else than its owner sets waits for the owner's word.
     SetScripts {
-        /// Which.
         instance: InstanceId,
-        /// Both.
         scripts: Scripts,
     },
     /// The owner has read the scripts that somebody else made, and lets them have the home.
     AcceptScripts {
-        /// Which.
         instance: InstanceId,
         /// The number of the change that was read.
         revision: u32,
     },
-    /// Keep it running until then: scheduled stops before are left out, it is not stopped for want of activity, and at that
-    /// time it stops.
+    /// Keep it running until then: scheduled stops before are left out, it is not stopped for want of
+    /// activity, and at that time it stops.
     PostponeStop {
-        /// Which.
         instance: InstanceId,
-        /// Until when.
         until: Timestamp,
     },
     /// Leave its next scheduled stop out.
     SkipStop {
-        /// Which.
         instance: InstanceId,
     },
     /// Keep it running, whatever its activity.
     ExtendInstance {
-        /// Which.
         instance: InstanceId,
         /// For how long from now.
         by: Span,
     },
-    /// Make a cluster.
     CreateCluster {
-        /// Its name.
         name: ComputeName,
         /// What its nodes are.
         size: SizeName,
-        /// How it scales.
         scale: ScaleSettings,
         /// Whether dedicated work may take its nodes back.
         #[serde(default)]
@@ -184,90 +158,69 @@ pub enum Order {
     },
     /// Change what people note about a cluster.
     TagCluster {
-        /// Which.
         cluster: ClusterId,
-        /// All of it.
         tags: Tags,
     },
     /// Change several settings at once: all of it, or nothing.
     ChangeCluster {
-        /// Which.
         cluster: ClusterId,
-        /// To what.
         change: Box<ClusterChange>,
     },
     /// Change how it scales.
     ScaleCluster {
-        /// Which.
         cluster: ClusterId,
-        /// How.
         scale: ScaleSettings,
     },
     /// Start nothing more on it.
     PauseCluster(ClusterId),
-    /// Go on.
     ResumeCluster(ClusterId),
     /// Take it away. Waiting jobs are cancelled.
     DeleteCluster {
-        /// Which.
         cluster: ClusterId,
         /// Whether running jobs are ended too, or waited for.
         ends_jobs: bool,
     },
-    /// Run something.
     Submit(JobSpec),
     /// Run something several times at once, each with its own number.
     SubmitArray {
         /// What each of them needs.
         spec: JobSpec,
-        /// How many.
         count: u32,
     },
-    /// End it.
     Cancel(JobId),
     /// Change its place in the queue.
     Prioritise {
-        /// Which.
         job: JobId,
-        /// To what.
         priority: Priority,
     },
     /// Keep a waiting job from starting until it is released.
     Hold {
-        /// Which.
         job: JobId,
-        /// Why, for people.
         why: String,
     },
     /// Let it start again.
     Release(JobId),
     /// Change its place in the queue.
     Move {
-        /// Which.
         job: JobId,
-        /// Where to.
         to: MoveTo,
-        /// Whether over everybody's jobs, or only among its owner's own. Whether that is allowed was judged before.
+        /// Whether over everybody's jobs, or only among its owner's own. Whether that is allowed was judged
+        /// before.
         over_all: bool,
     },
     /// Do something to all jobs of an array that it can be done to.
     ChangeArray {
-        /// Its first job.
         array: JobId,
-        /// What.
         change: ArrayChange,
     },
-    /// End a running job as if its node were taken back, now: it goes back to the queue. To test what it keeps.
+    /// End a running job as if its node were taken back, now: it goes back to the queue. To test what it
+    /// keeps.
     EvictJob(JobId),
     /// Take a node back now, as dedicated work would.
     EvictNode(NodeId),
-    /// Add a schedule.
     AddSchedule {
-        /// To what.
         target: ScheduleTarget,
-        /// What it does.
         action: Action,
-        /// When.
         timetable: Box<Timetable>,
         /// What a stop does to running jobs.
         #[serde(default)]
@@ -275,11 +228,8 @@ pub enum Order {
     },
     /// Change a schedule. Never acts on what has passed.
     EditSchedule {
-        /// Which.
         schedule: ScheduleId,
-        /// What it does.
         action: Action,
-        /// When.
         timetable: Box<Timetable>,
         /// What a stop does to running jobs.
         #[serde(default)]
@@ -287,30 +237,23 @@ pub enum Order {
     },
     /// Switch it on or off.
     EnableSchedule {
-        /// Which.
         schedule: ScheduleId,
-        /// On or off.
         is_enabled: bool,
     },
     /// Leave its next time out, or take that back.
     SkipSchedule {
-        /// Which.
         schedule: ScheduleId,
         /// Leave it out, or not.
         skips: bool,
     },
-    /// Take it away.
     RemoveSchedule(ScheduleId),
     /// Pause all acting; planning goes on.
     Pause {
-        /// Why, for people.
         why: String,
     },
-    /// Act again.
     Resume,
     /// Remove something that was found and is not known.
     RemoveUnknown {
-        /// Where.
         site: SiteName,
         /// What the driver calls it.
         name: String,
@@ -320,7 +263,6 @@ pub enum Order {
 /// The settings of a cluster that change; the rest stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterChange {
-    /// How it scales.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<ScaleSettings>,
     /// How its queue is served.
@@ -385,8 +327,8 @@ impl Order {
         }
     }
 
-    /// The key of the event that it makes in the history; none for what is too common to be told one by one. What is done to a whole
-    /// array is one event, whatever it is.
+    /// The key of the event that it makes in the history; none for what is too common to be told one by one.
+    /// What is done to a whole array is one event, whatever it is.
     pub const fn event(&self) -> Option<&'static str> {
         match self {
             Self::ChangeArray { .. } => Some("array-changed"),
@@ -411,7 +353,6 @@ impl Order {
 }
 
 impl ScheduleTarget {
-    /// What it is.
     pub const fn noun(self) -> Noun {
         match self {
             Self::Instance(_) => Noun::Instance,
@@ -440,19 +381,16 @@ pub enum ArrayChange {
     /// End those that are not over.
     Cancel,
     /// Keep those that wait from starting until they are released.
-    Hold {
-        /// Why, for people.
-        why: String,
-    },
+    Hold { why: String },
     /// Let them start again.
     Release,
     /// Change the priority of those that wait.
     Prioritise(Priority),
     /// Change the place of those that wait; they stay in their order.
     Move {
-        /// Where to.
         to: MoveTo,
-        /// Whether over everybody's jobs, or only among their owner's own. Whether that is allowed was judged before.
+        /// Whether over everybody's jobs, or only among their owner's own. Whether that is allowed was judged
+        /// before.
         over_all: bool,
     },
 }
@@ -461,7 +399,6 @@ pub enum ArrayChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoveTo {
-    /// To the front.
     Front,
     /// To the back, as if it had come just now.
     Back,
@@ -472,7 +409,6 @@ pub enum MoveTo {
 /// What an instance is made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewInstance {
-    /// Its name.
     pub name: ComputeName,
     /// What its node is.
     pub size: SizeName,
@@ -499,9 +435,7 @@ pub struct NewInstance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScheduleTarget {
-    /// An instance.
     Instance(InstanceId),
-    /// A cluster.
     Cluster(ClusterId),
 }
 
@@ -511,30 +445,24 @@ pub enum ScheduleTarget {
 pub enum Report {
     /// A driver is there, and has so much in all.
     Site {
-        /// Its name.
         site: SiteName,
         /// What all its nodes together may have.
         capacity: Resources,
     },
     /// A driver listed what exists.
     Found {
-        /// Where.
         site: SiteName,
-        /// All of it.
         nodes: Vec<FoundNode>,
         /// When the list was begun; what is newer is not missing from it.
         as_of: Mono,
     },
-    /// Nobody could act for so long: the server was away. What waits for agents and drivers has that much more time.
-    Absent {
-        /// For how long.
-        away: Span,
-    },
+    /// Nobody could act for so long: the server was away. What waits for agents and drivers has that much
+    /// more time.
+    Absent { away: Span },
     /// A node's agent has called, for the first time or again.
     NodeUp(NodeId),
     /// A driver could not make it.
     LaunchFailed {
-        /// Which.
         node: NodeId,
         /// What the driver said.
         detail: Text,
@@ -553,74 +481,54 @@ pub enum Report {
     JobGivenBack(AllocationKey),
     /// One node could not start its part; nothing of it is left there.
     JobRefused {
-        /// Which part.
         part: AllocationKey,
         /// What the agent said.
         detail: Text,
     },
     /// One node's part has ended; output is being handed over.
-    JobExited {
-        /// Which part.
-        part: AllocationKey,
-        /// How.
-        exit: Exit,
-    },
+    JobExited { part: AllocationKey, exit: Exit },
     /// Nothing of one node's part is left.
     JobOff {
-        /// Which part.
         part: AllocationKey,
         /// How it ended, said again.
         exit: Exit,
     },
     /// Atelier's set-up of an instance is over.
     SetUp {
-        /// Which.
         instance: InstanceId,
-        /// Of which operation.
         generation: u64,
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
     /// The person's own scripts are over.
     ScriptDone {
-        /// Which instance.
         instance: InstanceId,
-        /// Of which operation.
         generation: u64,
-        /// Whether the creation script, if it was to run, has ended well, whatever became of the startup script.
+        /// Whether the creation script, if it was to run, has ended well, whatever became of the startup
+        /// script.
         #[serde(default)]
         creation_done: bool,
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
     /// All standard applications of an instance have answered once since its start.
-    Healthy {
-        /// Which.
-        instance: InstanceId,
-        /// Of which operation.
-        generation: u64,
-    },
+    Healthy { instance: InstanceId, generation: u64 },
     /// A change of size is over.
     Resized {
-        /// Which instance.
         instance: InstanceId,
-        /// Of which operation.
         generation: u64,
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
     /// An instance's home is its new owner's, or could not be made so.
     Transferred {
-        /// Which instance.
         instance: InstanceId,
-        /// Of which operation.
         generation: u64,
         /// What went wrong, if anything did.
         failure: Option<Text>,
     },
     /// What was going on in an instance.
     Activity {
-        /// Which.
         instance: InstanceId,
         /// Kinds of activity there were.
         active: Vec<Source>,
@@ -629,7 +537,6 @@ pub enum Report {
     },
     /// An environment that jobs may wait for is there, or cannot be built.
     Environment {
-        /// Which.
         hash: EnvironmentHash,
         /// Why it cannot be built: a whole sentence with the line that failed.
         failure: Option<Text>,
@@ -639,11 +546,8 @@ pub enum Report {
 /// Names one allocation: what one attempt of a job has on one node, its *part* in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AllocationKey {
-    /// Which job.
     pub job: JobId,
-    /// Which attempt.
     pub attempt: u32,
-    /// Which node.
     pub node: NodeId,
 }
 

@@ -1,11 +1,12 @@
 //! The World: everything alive, and the one way to change it.
 //!
-//! A record ([`Instance`], [`Job`] …) is plain data and all that the store keeps. The indexes beside the records follow
-//! from them: every change of a record goes through an `edit_…` function, which takes the record out of all indexes,
-//! changes it, puts it back, and notes it as changed. So no rule can forget an index, and a World that is loaded from
-//! its records is the World that was saved.
+//! A record ([`Instance`], [`Job`] …) is plain data and all that the store keeps. The indexes beside the
+//! records follow from them: every change of a record goes through an `edit_…` function, which takes the
+//! record out of all indexes, changes it, puts it back, and notes it as changed. So no rule can forget an
+//! index, and a World that is loaded from its records is the World that was saved.
 //!
-//! What is over is not here: an ended job leaves with [`Outcome::ended`], a node that is gone with [`Outcome::gone`].
+//! What is over is not here: an ended job leaves with [`Outcome::ended`], a node that is gone with
+//! [`Outcome::gone`].
 
 mod arrays;
 pub mod audit;
@@ -21,8 +22,9 @@ pub mod queue;
 mod record;
 mod usage;
 
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 pub use self::arrays::{Awaited, EndedRest, Waiter};
 pub use self::excerpt::Excerpt;
@@ -37,7 +39,6 @@ pub use self::pool::{OnNode, Pool, PoolKey};
 pub use self::queue::{Place, Queue};
 pub use self::record::Record;
 pub use self::usage::Usage;
-
 use crate::compute::array::{Array, MADE_AT_ONCE};
 use crate::compute::budget::{Budget, BudgetKey};
 use crate::compute::cluster::Cluster;
@@ -82,18 +83,14 @@ pub struct State {
 /// Acting is paused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnginePause {
-    /// By whom.
     pub by: Text,
-    /// Why.
     pub why: String,
-    /// Since when.
     pub since: Mono,
 }
 
 /// A place where nodes are made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// Its name.
     pub name: SiteName,
     /// What all its nodes together may have.
     pub capacity: Resources,
@@ -102,9 +99,7 @@ pub struct Site {
 /// A schedule and what it acts on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScheduleEntry {
-    /// Its id.
     pub id: ScheduleId,
-    /// Its workspace.
     pub workspace: WorkspaceId,
     /// What it acts on.
     pub target: ScheduleTarget,
@@ -115,7 +110,6 @@ pub struct ScheduleEntry {
 /// Something that was found and is not known. It is shown and left alone until somebody decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownNode {
-    /// Where.
     pub site: SiteName,
     /// What the driver calls it.
     pub name: String,
@@ -128,9 +122,7 @@ pub struct UnknownNode {
 /// An instance or a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ComputeRef {
-    /// An instance.
     Instance(InstanceId),
-    /// A cluster.
     Cluster(ClusterId),
 }
 
@@ -232,17 +224,14 @@ impl World {
         &self.state
     }
 
-    /// An instance.
     pub fn instance(&self, id: InstanceId) -> Option<&Instance> {
         self.instances.get(&id)
     }
 
-    /// A cluster.
     pub fn cluster(&self, id: ClusterId) -> Option<&Cluster> {
         self.clusters.get(&id)
     }
 
-    /// A node.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(&id)
     }
@@ -252,17 +241,14 @@ impl World {
         self.jobs.get(&id)
     }
 
-    /// All instances.
     pub fn instances(&self) -> impl Iterator<Item = &Instance> {
         self.instances.values()
     }
 
-    /// All clusters.
     pub fn clusters(&self) -> impl Iterator<Item = &Cluster> {
         self.clusters.values()
     }
 
-    /// All nodes.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.values()
     }
@@ -272,7 +258,6 @@ impl World {
         self.jobs.values()
     }
 
-    /// All schedules.
     pub fn schedules(&self) -> impl Iterator<Item = &ScheduleEntry> {
         self.schedules.values()
     }
@@ -288,7 +273,6 @@ impl World {
         self.unknown.values()
     }
 
-    /// The catalogue.
     pub fn sizes(&self) -> impl Iterator<Item = &Size> {
         self.sizes.values()
     }
@@ -325,7 +309,8 @@ impl World {
         ]
     }
 
-    // ---- changing records -------------------------------------------------------------------------------------------
+    // ---- changing records
+    // -------------------------------------------------------------------------------------------
 
     pub(crate) fn changed(&mut self, key: Key) {
         self.out.changed.insert(key);
@@ -358,7 +343,8 @@ impl World {
         self.pools.get_mut(key).expect("it was just put there")
     }
 
-    /// A cluster's size is fixed, but the catalogue may change under it: what counts is what its next node would have.
+    /// A cluster's size is fixed, but the catalogue may change under it: what counts is what its next node
+    /// would have.
     fn pool_shape(&self, key: &PoolKey) -> Resources {
         let size = match key {
             PoolKey::Cluster(id) => self.clusters.get(id).map(|cluster| &cluster.size),
@@ -683,7 +669,8 @@ impl World {
         self.looks.set(id, at);
     }
 
-    // ---- deadlines --------------------------------------------------------------------------------------------------
+    // ---- deadlines
+    // --------------------------------------------------------------------------------------------------
 
     /// When a pool is looked at again by itself; `None` for when something happens.
     pub(crate) fn set_pool_wake(&mut self, key: &PoolKey, at: Option<Mono>) {
@@ -712,7 +699,6 @@ impl World {
         self.deadlines.first().filter(|(at, _)| *at <= self.now.mono).map(|(_, due)| due.clone())
     }
 
-    /// The earliest deadline.
     pub(crate) fn next_deadline(&self) -> Option<Mono> {
         self.deadlines.first().map(|(at, _)| *at)
     }

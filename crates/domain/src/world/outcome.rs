@@ -26,13 +26,10 @@ pub enum Key {
     State,
     /// A place where nodes are made.
     Site(SiteName),
-    /// A size.
     Size(SizeName),
-    /// A limit.
     Limit(LimitKey),
     /// What a workspace demands of idle shutdown.
     IdleRules(WorkspaceId),
-    /// A budget.
     Budget(BudgetKey),
     /// How use fades in a workspace.
     #[serde(rename = "share-rules")]
@@ -40,17 +37,12 @@ pub enum Key {
     /// A person’s share in a workspace.
     #[serde(rename = "share")]
     FairShare(WorkspaceId, UserId),
-    /// An instance.
     Instance(InstanceId),
-    /// A cluster.
     Cluster(ClusterId),
-    /// A node.
     Node(NodeId),
-    /// A job.
     Job(JobId),
     /// An array, by its first job.
     Array(JobId),
-    /// A schedule.
     Schedule(ScheduleId),
     /// Something found and not known.
     Unknown(SiteName, String),
@@ -61,53 +53,27 @@ pub enum Key {
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// A driver makes a node.
-    Launch {
-        /// Which.
-        node: NodeId,
-        /// Where.
-        site: SiteName,
-        /// Of which size.
-        size: SizeName,
-        /// With what.
-        shape: Resources,
-        /// For what.
-        holder: Holder,
-    },
+    Launch { node: NodeId, site: SiteName, size: SizeName, shape: Resources, holder: Holder },
     /// An agent takes no more work and says when nothing runs.
-    Drain {
-        /// Which.
-        node: NodeId,
-    },
+    Drain { node: NodeId },
     /// An agent takes work again.
-    Undrain {
-        /// Which.
-        node: NodeId,
-    },
+    Undrain { node: NodeId },
     /// A driver removes a node.
-    Terminate {
-        /// Which.
-        node: NodeId,
-        /// Where.
-        site: SiteName,
-    },
+    Terminate { node: NodeId, site: SiteName },
     /// A driver removes something that was found and is not known.
     TerminateUnknown {
-        /// Where.
         site: SiteName,
         /// What the driver calls it.
         name: String,
     },
     /// An agent starts its part of a job.
     StartJob {
-        /// Which part.
         part: AllocationKey,
         /// Its number among the parts, from 0.
         rank: u32,
         /// Where all parts run, in the order of their numbers.
         nodes: Vec<NodeId>,
-        /// Whose it is.
         owner: UserId,
-        /// In which workspace.
         workspace: WorkspaceId,
         /// What it may use of each node.
         shape: Resources,
@@ -122,37 +88,26 @@ pub enum Effect {
         environment: Option<(EnvironmentHash, String)>,
     },
     /// The server builds an environment that jobs wait for, and says how that ended.
-    BuildEnvironment {
-        /// Which.
-        hash: EnvironmentHash,
-    },
+    BuildEnvironment { hash: EnvironmentHash },
     /// An agent gives back a part of a job that it has ahead of time, unless it has begun.
-    AskBack {
-        /// Which part.
-        part: AllocationKey,
-    },
+    AskBack { part: AllocationKey },
     /// An agent ends its part of a job.
     EndJob {
-        /// Which part.
         part: AllocationKey,
         /// How long processes get before they are killed.
         grace: Span,
-        /// Whether its node is taken back, so that it will be tried again: processes are told so beside the signal.
+        /// Whether its node is taken back, so that it will be tried again: processes are told so beside the
+        /// signal.
         #[serde(default)]
         is_preempted: bool,
     },
-    /// An agent sets an instance up, and starts its applications unless scripts come first. What runs of an earlier
-    /// operation ends before.
+    /// An agent sets an instance up, and starts its applications unless scripts come first. What runs of an
+    /// earlier operation ends before.
     SetUp {
-        /// Which.
         instance: InstanceId,
-        /// Where.
         node: NodeId,
-        /// In which operation.
         generation: u64,
-        /// Whose it is.
         owner: UserId,
-        /// In which workspace.
         workspace: WorkspaceId,
         /// What it is called.
         name: ComputeName,
@@ -161,13 +116,11 @@ pub enum Effect {
         /// Whether [`Effect::RunScript`] follows: then applications wait for it.
         has_scripts: bool,
     },
-    /// An agent runs the person's own scripts one after another, up to the first that fails, and then starts applications.
+    /// An agent runs the person's own scripts one after another, up to the first that fails, and then starts
+    /// applications.
     RunScript {
-        /// Which instance's.
         instance: InstanceId,
-        /// Where.
         node: NodeId,
-        /// In which operation.
         generation: u64,
         /// What to run, in this order.
         scripts: Vec<ScriptRun>,
@@ -177,25 +130,9 @@ pub enum Effect {
         limit: Span,
     },
     /// What opens doors is taken out of an instance's home, and the rest becomes its new owner's.
-    Transfer {
-        /// Which.
-        instance: InstanceId,
-        /// In which operation.
-        generation: u64,
-        /// Whose it was.
-        from: UserId,
-        /// Whose it is.
-        to: UserId,
-    },
+    Transfer { instance: InstanceId, generation: u64, from: UserId, to: UserId },
     /// A driver moves an instance's home to another size.
-    Resize {
-        /// Which.
-        instance: InstanceId,
-        /// In which operation.
-        generation: u64,
-        /// To which.
-        size: SizeName,
-    },
+    Resize { instance: InstanceId, generation: u64, size: SizeName },
 }
 
 /// What a command is answered with.
@@ -215,12 +152,7 @@ pub enum Answer {
     /// A job was queued.
     Job(JobId),
     /// An array of jobs was queued, with numbers one after another.
-    Jobs {
-        /// The first.
-        first: JobId,
-        /// How many.
-        count: u32,
-    },
+    Jobs { first: JobId, count: u32 },
     /// A schedule was made.
     Schedule(ScheduleId),
 }
@@ -231,15 +163,10 @@ pub enum Answer {
 pub enum About {
     /// The engine as a whole.
     Engine,
-    /// An instance.
     Instance(InstanceId),
-    /// A cluster.
     Cluster(ClusterId),
-    /// A node.
     Node(NodeId),
-    /// A job.
     Job(JobId),
-    /// A schedule.
     Schedule(ScheduleId),
     /// A budget; the reason says whose.
     Budget,
@@ -248,29 +175,22 @@ pub enum About {
 /// One line of the decision log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Whose.
     pub workspace: Option<WorkspaceId>,
-    /// About what.
     pub about: About,
-    /// Why.
     pub reason: Reason,
 }
 
 /// A job that is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedJob {
-    /// As it was.
     pub job: Job,
-    /// How it ended.
     pub verdict: Verdict,
-    /// When.
     pub at: Timestamp,
 }
 
 /// To whom node time is charged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LedgerKey {
-    /// The workspace.
     pub workspace: WorkspaceId,
     /// What the node was made for.
     pub holder: Holder,
@@ -278,7 +198,6 @@ pub struct LedgerKey {
     pub job: Option<JobId>,
     /// The job's owner, or the compute's.
     pub user: UserId,
-    /// The size.
     pub size: SizeName,
 }
 

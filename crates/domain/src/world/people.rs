@@ -12,7 +12,6 @@ use crate::id::{UserId, WorkspaceId};
 /// What somebody's jobs have on nodes now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Running {
-    /// How many jobs.
     pub jobs: u64,
     /// What they take in all.
     pub shape: Resources,
@@ -40,7 +39,6 @@ impl Running {
 pub struct Person {
     /// The record, once there is one.
     pub fair_share: Option<FairShare>,
-    /// What runs now.
     pub running: Running,
     /// What that counts for, beside what is settled.
     pub metered: Amount,
@@ -76,7 +74,6 @@ pub struct FairShareStanding {
     pub used: u128,
     /// What everybody in the workspace has.
     pub used_by_all: u128,
-    /// Their weight.
     pub weight: u32,
 }
 

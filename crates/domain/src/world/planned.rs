@@ -18,9 +18,7 @@ pub const MAX_WEEK: usize = 5_000;
 /// A start that is to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedStart {
-    /// When.
     pub at: Timestamp,
-    /// By which schedule.
     pub schedule: ScheduleId,
     /// In whose zone it was planned.
     pub zone: Zone,
@@ -31,7 +29,6 @@ pub struct PlannedStart {
 pub struct PlannedStop {
     /// When; at the latest, if it waits for jobs.
     pub at: Timestamp,
-    /// Why.
     pub why: StopWhy,
     /// The zone of the schedule, if one does it.
     pub zone: Option<Zone>,
@@ -57,8 +54,8 @@ pub struct NextLine {
 }
 
 impl NextLine {
-    /// In words: `Stops 19:00 Europe/Berlin by schedule, or 16:02 if idle`. Times without a schedule are said in the zone of
-    /// whoever looks; nothing if nothing is planned.
+    /// In words: `Stops 19:00 Europe/Berlin by schedule, or 16:02 if idle`. Times without a schedule are said
+    /// in the zone of whoever looks; nothing if nothing is planned.
     pub fn sentence(&self, viewer: &Zone, now: Timestamp) -> Option<String> {
         if let Some(start) = &self.start {
             return Some(format!("Starts {} {} by schedule", start.zone.say(start.at, now), start.zone.as_str()));
@@ -83,7 +80,6 @@ impl NextLine {
 /// One start or stop, or another minimum, in the plan of a week.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeekEntry {
-    /// When.
     pub at: Timestamp,
     /// What a clock in the schedule's zone shows then; none for a stop that somebody put off.
     pub local: Option<LocalTime>,
@@ -95,9 +91,7 @@ pub struct WeekEntry {
     pub schedule: Option<ScheduleId>,
     /// What it acts on.
     pub target: ScheduleTarget,
-    /// Its name.
     pub name: String,
-    /// What it does.
     pub action: Action,
     /// What a stop does to running jobs.
     pub jobs: StopJobs,
@@ -117,8 +111,8 @@ pub struct WeekPlan {
 }
 
 impl World {
-    /// What happens to an instance next, if nobody does anything. The World knows only the time of its last step; `now` is
-    /// what the clocks show to whoever asks.
+    /// What happens to an instance next, if nobody does anything. The World knows only the time of its last
+    /// step; `now` is what the clocks show to whoever asks.
     pub fn next_actions(&self, id: InstanceId, now: Now) -> Option<NextLine> {
         let instance = self.instances.get(&id)?;
         if matches!(instance.phase, InstancePhase::CreateFailed) || instance.wish == Wish::Delete {

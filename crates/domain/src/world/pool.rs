@@ -122,7 +122,6 @@ pub struct Pool {
     pub ends: BTreeSet<(Mono, JobId)>,
     /// What the queue needs.
     pub demand: Demand,
-    /// All nodes.
     pub nodes: BTreeSet<NodeId>,
     /// Those that take jobs, by what they have free.
     pub free: BTreeMap<Resources, BTreeSet<NodeId>>,
@@ -296,7 +295,6 @@ impl Pool {
 pub struct OnNode {
     /// Jobs with a part there, in the order of their numbers.
     pub jobs: Vec<JobId>,
-    /// What is left.
     pub free: Resources,
     /// Those of the jobs that it has ahead of time, in the order in which it will start them.
     pub ahead: Vec<JobId>,

@@ -1,11 +1,11 @@
 //! Queues: who waits for one compute, and who is next.
 //!
-//! Everybody has a line of their own jobs. Lines stand in the order of their people's shares, so that "who is next" is the
-//! first job of the first line, whatever the number of jobs and people; served by arrival, all shares count the same and
-//! the first jobs of the lines decide.
+//! Everybody has a line of their own jobs. Lines stand in the order of their people's shares, so that "who is
+//! next" is the first job of the first line, whatever the number of jobs and people; served by arrival, all
+//! shares count the same and the first jobs of the lines decide.
 //!
-//! Jobs of an array that are not made yet stand in their owner's line as well, as a [`Run`]: so many places at equal
-//! distances. Whatever is asked of a queue is answered as if all of them were there.
+//! Jobs of an array that are not made yet stand in their owner's line as well, as a [`Run`]: so many places
+//! at equal distances. Whatever is asked of a queue is answered as if all of them were there.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, btree_map, btree_set};
@@ -21,9 +21,7 @@ use crate::id::UserId;
 /// A place in a line: by rank, then by arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// What counts first.
     pub rank: i64,
-    /// The job.
     pub job: JobId,
 }
 
@@ -115,7 +113,8 @@ fn group_of(job: &Job) -> GroupKey {
     group(job.lane(), job.spec.priority)
 }
 
-/// What the jobs of a line need in all: single-node jobs by what they take, and the nodes of those that need several.
+/// What the jobs of a line need in all: single-node jobs by what they take, and the nodes of those that need
+/// several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wants {
     pub(super) shapes: BTreeMap<Resources, u64>,
@@ -323,12 +322,10 @@ impl Queue {
         self.order
     }
 
-    /// How many wait.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nobody waits.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -420,7 +417,8 @@ impl Queue {
         self.groups.values().any(|group| group.lines.contains_key(person))
     }
 
-    /// Somebody has used more or less of their share, or may start again what they could not: their lines move.
+    /// Somebody has used more or less of their share, or may start again what they could not: their lines
+    /// move.
     pub(super) fn rekey(&mut self, person: &UserId, key: u128, unparks: bool) {
         let order = self.order;
         for (name, group) in &mut self.groups {
@@ -463,7 +461,6 @@ impl Queue {
         }
     }
 
-    /// Who is next.
     pub fn first(&self) -> Option<JobId> {
         self.heads().next()
     }
@@ -473,8 +470,8 @@ impl Queue {
         self.groups.values().flat_map(|group| &group.heads).map(|head| head.first.job)
     }
 
-    /// The first of those that wait, in the order in which they would be served if nothing else changed: where shares count,
-    /// people take turns.
+    /// The first of those that wait, in the order in which they would be served if nothing else changed:
+    /// where shares count, people take turns.
     pub fn in_order(&self, most: usize) -> Vec<JobId> {
         let mut first = Vec::with_capacity(self.len.min(most));
         for (key, group) in &self.groups {
@@ -541,8 +538,8 @@ impl Queue {
         before.len() as u64
     }
 
-    /// Jobs that might start before the first one: the next of everybody, and then all the others, from where the last look
-    /// stopped. Says too where this one stopped, if not at the end.
+    /// Jobs that might start before the first one: the next of everybody, and then all the others, from where
+    /// the last look stopped. Says too where this one stopped, if not at the end.
     pub(crate) fn candidates(&self, from: Option<&Job>, most: usize) -> (Vec<JobId>, Option<JobId>) {
         if self.len <= most {
             return (self.groups.values().flat_map(Group::served).collect(), None);
@@ -598,7 +595,6 @@ impl Queue {
         self.groups.values().any(|group| group.lines.keys().any(|other| other != person))
     }
 
-    /// Everybody who waits.
     pub fn people(&self) -> BTreeSet<&UserId> {
         self.groups.values().flat_map(|group| group.lines.keys()).collect()
     }

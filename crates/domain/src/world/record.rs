@@ -24,13 +24,10 @@ pub enum Record {
     State(State),
     /// A place where nodes are made.
     Site(Site),
-    /// A size.
     Size(Size),
-    /// A limit.
     Limit(LimitKey, u64),
     /// What a workspace demands of idle shutdown.
     IdleRules(WorkspaceId, IdleRules),
-    /// A budget.
     Budget(BudgetKey, Box<Budget>),
     /// How use fades in a workspace.
     #[serde(rename = "share-rules")]
@@ -38,17 +35,11 @@ pub enum Record {
     /// A person’s share in a workspace.
     #[serde(rename = "share")]
     FairShare(WorkspaceId, UserId, FairShare),
-    /// An instance.
     Instance(Box<Instance>),
-    /// A cluster.
     Cluster(Box<Cluster>),
-    /// A node.
     Node(Box<Node>),
-    /// A job.
     Job(Box<Job>),
-    /// An array.
     Array(Box<Array>),
-    /// A schedule.
     Schedule(Box<ScheduleEntry>),
     /// Something found and not known.
     Unknown(UnknownNode),
@@ -104,13 +95,12 @@ impl World {
         keys
     }
 
-    /// All records.
     pub fn records(&self) -> Vec<Record> {
         self.keys().iter().filter_map(|key| self.record(key)).collect()
     }
 
-    /// The World that these records are, in whatever order they come. Nothing is decided yet; the first step looks at
-    /// every pool.
+    /// The World that these records are, in whatever order they come. Nothing is decided yet; the first step
+    /// looks at every pool.
     pub fn load(records: impl IntoIterator<Item = Record>, now: Now) -> Self {
         let mut world = Self { now, ..Self::default() };
         let (mut instances, mut clusters, mut nodes, mut jobs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -18,9 +18,7 @@ const NAMED_HOLDERS: usize = 5;
 /// How much of one quota is held, and by what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// In all.
     pub total: u64,
-    /// By each.
     pub by: BTreeMap<QuotaHolder, u64>,
 }
 
@@ -39,7 +37,6 @@ impl World {
         self.usage.iter()
     }
 
-    /// All limits.
     pub fn limits(&self) -> impl Iterator<Item = (&LimitKey, u64)> {
         self.limits.iter().map(|(key, limit)| (key, *limit))
     }
@@ -75,8 +72,8 @@ impl World {
         self.used_capacity.get(site).copied().unwrap_or_default()
     }
 
-    /// What a node has cost since its time was last charged, in billionths of the currency. The World knows only the time
-    /// of its last step: `later` is how long ago that was.
+    /// What a node has cost since its time was last charged, in billionths of the currency. The World knows
+    /// only the time of its last step: `later` is how long ago that was.
     pub fn unsettled(&self, node: &Node, later: Span) -> u64 {
         node.price.for_span(self.now.mono.since(node.settled).plus(later))
     }

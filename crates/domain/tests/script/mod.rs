@@ -1,5 +1,5 @@
-//! A scripted reality for tests of the core: drivers and agents that do at once and exactly what they are told, unless
-//! the script says otherwise, and a timeline of all that happens, for people to read.
+//! A scripted reality for tests of the core: drivers and agents that do at once and exactly what they are
+//! told, unless the script says otherwise, and a timeline of all that happens, for people to read.
 #![allow(dead_code, reason = "each test file that includes this module uses a part of it")]
 
 use std::cmp::Reverse;
@@ -28,7 +28,8 @@ use atelier_domain::{UserId, WorkspaceId};
 /// 2026-03-02 08:00 UTC, a Monday.
 pub const MORNING: i64 = 1_772_438_400_000;
 
-// ---- short ways to say things ---------------------------------------------------------------------------------------
+// ---- short ways to say things
+// ---------------------------------------------------------------------------------------
 
 pub fn ok<T>(parsed: Result<T, Problem>) -> T {
     parsed.unwrap_or_else(|problem| panic!("{}: {}", problem.field, problem.message))
@@ -141,7 +142,8 @@ pub fn sizes() -> Vec<Size> {
         .collect()
 }
 
-// ---- the stage ------------------------------------------------------------------------------------------------------
+// ---- the stage
+// ------------------------------------------------------------------------------------------------------
 
 /// What the script may decide about reality.
 #[derive(Clone, Debug, Default)]
@@ -152,13 +154,10 @@ pub struct Reality {
     pub failing_scripts: bool,
     /// Environments cannot be built.
     pub failing_environments: bool,
-    /// Nobody ever answers.
     pub is_mute: bool,
     /// How long each job runs, and how it ends; a minute and 0 otherwise.
     pub runs: BTreeMap<JobId, (Span, Exit)>,
-    /// Machines that exist.
     pub machines: BTreeSet<NodeId>,
-    /// Processes that run.
     pub parts: BTreeSet<AllocationKey>,
 }
 
@@ -212,7 +211,6 @@ impl Stage {
         stage
     }
 
-    /// Plenty of room.
     pub fn roomy() -> Self {
         Self::new(Resources::new(1_000, 4_000, 64))
     }
@@ -260,7 +258,8 @@ impl Stage {
         format!("{day} {hour:02}:{minute:02}:{second:02}.{tenth}")
     }
 
-    // ---- stepping ---------------------------------------------------------------------------------------------------
+    // ---- stepping
+    // ---------------------------------------------------------------------------------------------------
 
     pub fn step(&mut self, inputs: Vec<Input>) -> Outcome {
         let now = self.clocks();
@@ -374,7 +373,8 @@ impl Stage {
         self.now += span.as_millis().unsigned_abs();
     }
 
-    // ---- reality ----------------------------------------------------------------------------------------------------
+    // ---- reality
+    // ----------------------------------------------------------------------------------------------------
 
     fn later(&mut self, millis: u64, report: Report) {
         self.counter += 1;
@@ -475,7 +475,8 @@ impl Stage {
         self.queue.retain(|_, report| !is_of_node(report, node));
     }
 
-    // ---- the timeline -----------------------------------------------------------------------------------------------
+    // ---- the timeline
+    // -----------------------------------------------------------------------------------------------
 
     fn write(&mut self, inputs: &[Input], outcome: &Outcome) {
         if !self.is_writing {

@@ -1,5 +1,5 @@
-//! Simulated sites: the core against a reality that loses launches, says things late and twice, loses machines, and an
-//! engine that is killed between any two steps while the wall clock jumps.
+//! Simulated sites: the core against a reality that loses launches, says things late and twice, loses
+//! machines, and an engine that is killed between any two steps while the wall clock jumps.
 //!
 //! `ATELIER_SEED=41 cargo test -p atelier-domain --test simulation` runs one seed again;
 //! `ATELIER_SEEDS=100000` runs so many.

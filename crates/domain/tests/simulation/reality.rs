@@ -1,5 +1,5 @@
-//! What really exists out there: machines and processes, with drivers and agents that are slow, lose things, say things
-//! twice and die. The World never sees this, only what is reported of it.
+//! What really exists out there: machines and processes, with drivers and agents that are slow, lose things,
+//! say things twice and die. The World never sees this, only what is reported of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -311,7 +311,8 @@ impl Reality {
     /// Drivers and agents do what they are told, more or less.
     pub fn act(&mut self, dice: &mut Dice, effects: &[Effect]) {
         for effect in effects {
-            // Drivers are called by the engine itself and answer; what goes to an agent may get lost with the connection.
+            // Drivers are called by the engine itself and answer; what goes to an agent may get lost with the
+            // connection.
             let to_agent = !matches!(
                 effect,
                 Effect::Launch { .. }
@@ -446,7 +447,6 @@ impl Reality {
         alive.flat_map(|node| node.running.keys().copied()).filter(|part| part.job == job).collect()
     }
 
-    /// Machines that exist.
     pub fn machines(&self) -> BTreeSet<NodeId> {
         let exists = |node: &RealNode| node.machine != Machine::Gone;
         self.nodes.iter().filter(|(_, node)| exists(node)).map(|(id, _)| *id).collect()

@@ -119,7 +119,8 @@ impl Site {
         Now { wall: Timestamp(MORNING + self.now as i64 + self.skew), mono: Mono(self.now) }
     }
 
-    // ---- stepping ---------------------------------------------------------------------------------------------------
+    // ---- stepping
+    // ---------------------------------------------------------------------------------------------------
 
     fn step(&mut self, mut inputs: Vec<Input>) {
         inputs.append(&mut self.again);
@@ -312,7 +313,8 @@ impl Site {
         self.now = self.now.max(until);
     }
 
-    // ---- people -----------------------------------------------------------------------------------------------------
+    // ---- people
+    // -----------------------------------------------------------------------------------------------------
 
     fn order(&mut self, order: Order) {
         let user = *self.dice.pick(&["ada", "ada", "bo", "cleo"]).unwrap_or(&"ada");
@@ -682,9 +684,11 @@ impl Site {
         self.order(Order::AddSchedule { target, action, timetable: Box::new(timetable), jobs });
     }
 
-    // ---- the end ----------------------------------------------------------------------------------------------------
+    // ---- the end
+    // ----------------------------------------------------------------------------------------------------
 
-    /// The storm is over: everything feasible must come to its end in bounded time, and nothing may be left behind.
+    /// The storm is over: everything feasible must come to its end in bounded time, and nothing may be left
+    /// behind.
     fn wind_down(&mut self) {
         self.reality.faults = Faults::NONE;
         self.kills = false;

@@ -19,8 +19,8 @@ use crate::store::Author;
 const LIST_EVERY: Duration = Duration::from_secs(30);
 /// How long what could not be told or asked waits for the next try.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How many of the first lists follow each other quickly: an agent that is just dying when the server starts still
-/// counts as alive in the first.
+/// How many of the first lists follow each other quickly: an agent that is just dying when the server starts
+/// still counts as alive in the first.
 const QUICK_LISTS: u32 = 5;
 
 /// Makes a node, unless it exists.
@@ -63,8 +63,8 @@ pub(crate) async fn terminate_unknown(fleet: Fleet, driver: Arc<dyn Driver>, nam
     }
 }
 
-/// How long after an agent has gone away its driver looks whether the node still lives: a process that is killed lets go of one
-/// thing after another.
+/// How long after an agent has gone away its driver looks whether the node still lives: a process that is
+/// killed lets go of one thing after another.
 const LOOKS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_millis(50),
@@ -96,7 +96,8 @@ async fn gone(fleet: &Fleet, driver: &Arc<dyn Driver>, node: NodeId) {
     }
 }
 
-/// Says what a site has, gives it sizes if it has none, and compares what exists with what is known, again and again.
+/// Says what a site has, gives it sizes if it has none, and compares what exists with what is known, again
+/// and again.
 pub(crate) async fn look_after(fleet: Fleet, driver: Arc<dyn Driver>) {
     let Some(engine) = fleet.engine().cloned() else { return };
     let mut capacity = None;
@@ -128,7 +129,8 @@ pub(crate) async fn look_after(fleet: Fleet, driver: Arc<dyn Driver>) {
     }
 }
 
-/// Puts the driver's own sizes into a catalogue that has none for its site. False while there is no workspace.
+/// Puts the driver's own sizes into a catalogue that has none for its site. False while there is no
+/// workspace.
 async fn furnish(fleet: &Fleet, engine: &EngineHandle, driver: &Arc<dyn Driver>, capacity: Resources) -> bool {
     let Ok(workspaces) = fleet.store().workspaces().await else { return false };
     let Some(workspace) = workspaces.into_iter().next() else { return false };

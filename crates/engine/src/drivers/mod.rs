@@ -1,13 +1,12 @@
 //! Drivers: how nodes come to exist, and cease to.
 //!
-//! A driver knows nothing of jobs. It makes a node, on which the same agent runs everywhere and calls the server; it removes
-//! one, and its word that the node is gone is the last; and it lists what there is. A new driver is one more implementation
-//! of [`Driver`], one line where the server starts, and must pass the contract tests (`tests/nodes/contract.rs`).
+//! A driver knows nothing of jobs. It makes a node, on which the same agent runs everywhere and calls the
+//! server; it removes one, and its word that the node is gone is the last; and it lists what there is. A new
+//! driver is one more implementation of [`Driver`], one line where the server starts, and must pass the
+//! contract tests (`tests/nodes/contract.rs`).
 
 mod carry_out;
 pub mod local;
-
-pub(crate) use carry_out::{check, compare, launch, look_after, terminate, terminate_unknown};
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,6 +14,7 @@ use std::pin::Pin;
 use atelier_domain::compute::size::{SiteName, Size};
 use atelier_domain::compute::{NodeId, Resources};
 use atelier_domain::world::FoundNode;
+pub(crate) use carry_out::{check, compare, launch, look_after, terminate, terminate_unknown};
 
 /// What a driver gives back, some time later.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 'a>>;
@@ -22,9 +22,7 @@ pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, String>> + Send + 
 /// A node to be made.
 #[derive(Clone, Debug)]
 pub struct NewNode {
-    /// Which.
     pub node: NodeId,
-    /// What it has.
     pub shape: Resources,
     /// What its agent shows at its first call.
     pub token: String,
@@ -43,7 +41,8 @@ pub struct Capabilities {
     pub is_isolated: bool,
 }
 
-/// Makes and removes nodes on one site. Every call may come twice and must then do no harm; errors are for people.
+/// Makes and removes nodes on one site. Every call may come twice and must then do no harm; errors are for
+/// people.
 pub trait Driver: Send + Sync + 'static {
     /// Where it makes them.
     fn site(&self) -> &SiteName;

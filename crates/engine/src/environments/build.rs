@@ -142,8 +142,8 @@ impl<'a> Work<'a> {
         let hash = recipe.hash();
         let (place, log) = (shelf.place(&hash), shelf.log(&hash));
         let scratch = place.join(".build");
-        // What is downloaded for what people name is for that alone: code of a package can write there, and what it leaves
-        // must not get into what others use.
+        // What is downloaded for what people name is for that alone: code of a package can write there, and
+        // what it leaves must not get into what others use.
         let cache = match recipe.kind {
             Kind::Base => shelf.cache(),
             Kind::Named => scratch.join("cache"),
@@ -219,8 +219,8 @@ impl<'a> Work<'a> {
         command
     }
 
-    /// What a notebook needs to run with it, in an instance and as a job, without touching anything of the list: where that
-    /// does not fit beside it, scripts can use it and notebooks cannot.
+    /// What a notebook needs to run with it, in an instance and as a job, without touching anything of the
+    /// list: where that does not fit beside it, scripts can use it and notebooks cannot.
     fn add_kernel(&mut self) -> Result<bool, Ended> {
         let listed = |name: &&str| self.recipe.requirements.has(name);
         if FOR_NOTEBOOKS.iter().all(listed) {
@@ -235,8 +235,8 @@ impl<'a> Work<'a> {
         let added = FOR_NOTEBOOKS.join(" and ");
         self.job.note(&format!("— adding {added}, so that notebooks can use it"));
         let mut command = self.pip_install();
-        // What is there stays in the version that it has. As arguments: code of a package may have put a link in the way of
-        // any file that would be written here.
+        // What is there stays in the version that it has. As arguments: code of a package may have put a link
+        // in the way of any file that would be written here.
         command.arg("--").args(FOR_NOTEBOOKS).args(&kept);
         if frozen.success() && self.run(command, |_, _| {})?.success() {
             return Ok(true);
@@ -288,7 +288,8 @@ impl<'a> Work<'a> {
         let (series, platform) = (self.recipe.python.series(), &self.recipe.python.platform);
         let mut failure = Failure::of_pip(&self.last, self.job.folder, series, platform, &how(status));
         if failure.about.is_empty() && Failure::is_of_a_package(&self.last) {
-            // It names nobody, such as when a package cannot say what it needs: then it was at the last one that it began.
+            // It names nobody, such as when a package cannot say what it needs: then it was at the last one
+            // that it began.
             failure.about = pip.last();
         }
         Err(failure.into())
@@ -302,8 +303,8 @@ impl<'a> Work<'a> {
             if self.run(command, |_, _| {})?.success() {
                 break;
             }
-            // Not every machine lets it use all cores. And some packages carry files that are for no Python of today, which
-            // nobody minds.
+            // Not every machine lets it use all cores. And some packages carry files that are for no Python
+            // of today, which nobody minds.
         }
         Ok(())
     }

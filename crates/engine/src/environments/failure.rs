@@ -8,9 +8,7 @@ use atelier_domain::text::shortened_to;
 /// Why there is no environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What happened.
     pub why: String,
-    /// What to do.
     pub help: String,
     /// The last lines that were printed.
     pub lines: Vec<String>,
@@ -161,7 +159,8 @@ impl Failure {
         Self { lines: said.to_vec(), about: about(said), ..failure }
     }
 
-    /// Whether what pip said last can be a package's own fault: neither the disk's nor the way's to the index.
+    /// Whether what pip said last can be a package's own fault: neither the disk's nor the way's to the
+    /// index.
     pub(super) fn is_of_a_package(said: &[String]) -> bool {
         let text = said.join("\n");
         !is_full(&text) && !UNREACHABLE.iter().any(|sign| text.contains(sign))

@@ -1,7 +1,8 @@
 //! What somebody has installed into the layer of their instance.
 //!
-//! The layer is its owner's, who may have put anything there while root looks: so it is walked from above, each step through
-//! the one before, and never over a link. Only names of folders are read, which say all that is needed.
+//! The layer is its owner's, who may have put anything there while root looks: so it is walked from above,
+//! each step through the one before, and never over a link. Only names of folders are read, which say all
+//! that is needed.
 
 use std::fs::File;
 use std::io;
@@ -77,8 +78,9 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
 
     #[test]
     fn packages_are_read_and_links_are_not_followed() {

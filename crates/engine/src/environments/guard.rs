@@ -1,8 +1,9 @@
 //! As whom an environment is built.
 //!
-//! Building runs code of packages, which operators choose, and for named environments everybody who may write one. Where the
-//! server is root and people have users of their own, that code gets a user of its own too, so that choosing packages is not the
-//! same as being root. What people name is built in a view of its own where there can be one: nothing of it outlives the build.
+//! Building runs code of packages, which operators choose, and for named environments everybody who may write
+//! one. Where the server is root and people have users of their own, that code gets a user of its own too, so
+//! that choosing packages is not the same as being root. What people name is built in a view of its own where
+//! there can be one: nothing of it outlives the build.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -28,7 +29,8 @@ pub(super) enum Guard {
     Own,
     /// As a user of its own.
     User,
-    /// As a user of its own, which sees only the system and what it builds: nobody else may go where that lies.
+    /// As a user of its own, which sees only the system and what it builds: nobody else may go where that
+    /// lies.
     View { bubblewrap: PathBuf, setpriv: PathBuf },
 }
 
@@ -83,7 +85,6 @@ impl Guard {
         (*self != Self::Own).then_some(0)
     }
 
-    /// Who builds.
     pub fn user(&self) -> u32 {
         if *self == Self::Own { rustix::process::geteuid().as_raw() } else { BUILDER }
     }

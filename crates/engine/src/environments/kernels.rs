@@ -1,6 +1,7 @@
 //! What notebooks can run with: a folder that JupyterLab reads, kept up to date while instances run.
 //!
-//! Instances have it read-only and all have the same, so a start costs nothing more however many environments there are.
+//! Instances have it read-only and all have the same, so a start costs nothing more however many environments
+//! there are.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, Permissions};
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 pub(super) struct Kernel {
     /// Its folder, and its name in notebooks.
     pub name: String,
-    /// What people see.
     pub label: String,
     /// The environment; none for one that could not be built.
     pub path: Option<PathBuf>,

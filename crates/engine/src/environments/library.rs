@@ -1,8 +1,8 @@
 //! Environments that people name: which there are, how they do, who waits for them.
 //!
-//! What is complete lies on the shelf, by its hash, and versions that mean the same share it. What the disk does not tell (that
-//! one could not be built, that one was removed, that somebody wants one) is kept in the store. [`super::worker`] builds, one
-//! after another.
+//! What is complete lies on the shelf, by its hash, and versions that mean the same share it. What the disk
+//! does not tell (that one could not be built, that one was removed, that somebody wants one) is kept in the
+//! store. [`super::worker`] builds, one after another.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -36,7 +36,6 @@ const NOTED_EVERY: Span = Span::minutes(1);
 pub struct BuildFailure {
     /// What happened, and the line that it happened at.
     pub why: String,
-    /// What to do.
     pub help: String,
     /// The number of the line that failed, if it was one.
     pub line: Option<usize>,
@@ -76,21 +75,16 @@ pub enum BuildState {
         phase: Phase,
         /// How many packages are known to be needed.
         packages: usize,
-        /// Since when.
         since: Timestamp,
     },
-    /// It is there.
     Ready(Arc<Built>),
     /// It could not be built.
     Failed {
-        /// Why.
         failure: BuildFailure,
-        /// When that was.
         at: Timestamp,
     },
     /// It was removed, since nobody used it; the next use builds it again.
     Collected {
-        /// When that was.
         at: Timestamp,
         /// What was in it.
         packages: Packages,
@@ -98,7 +92,6 @@ pub enum BuildState {
 }
 
 impl BuildState {
-    /// The stable name.
     pub const fn key(&self) -> &'static str {
         match self {
             Self::Absent => "absent",
@@ -251,7 +244,6 @@ impl Library {
         self.ready(hash).map(|built| built.path.clone())
     }
 
-    /// What is complete.
     pub fn ready(&self, hash: EnvironmentHash) -> Option<Arc<Built>> {
         let known = {
             let work = self.work();
@@ -274,7 +266,6 @@ impl Library {
         }
     }
 
-    /// How one does.
     pub async fn state(&self, hash: EnvironmentHash) -> store::Result<BuildState> {
         if let Some(state) = self.state_now(hash) {
             return Ok(state);
@@ -335,7 +326,8 @@ impl Library {
         self.inner.wake.send_modify(|wake| wake.0 += 1);
     }
 
-    /// Says that something is about to use it; said before it is looked for, so that nothing removes it in between.
+    /// Says that something is about to use it; said before it is looked for, so that nothing removes it in
+    /// between.
     pub fn claim(&self, hash: EnvironmentHash) {
         self.work().claimed.insert(hash, clock::now());
     }
@@ -384,7 +376,8 @@ impl Library {
         });
     }
 
-    /// Shows notebooks what they can run with now. One at a time, from the look to the end: the last one has seen the most.
+    /// Shows notebooks what they can run with now. One at a time, from the look to the end: the last one has
+    /// seen the most.
     pub async fn refresh_kernels(&self) {
         let _turn = self.inner.kernels.lock().await;
         let (versions, python) = match (self.inner.store.all_environment_versions().await, self.python().await) {
@@ -420,8 +413,8 @@ impl Library {
         }
     }
 
-    /// Removes what nobody has used for `keep` and nothing uses now; `live` are those that jobs wait for or run with. Gives what
-    /// went. Nothing does while one is built, or where other servers share the folder.
+    /// Removes what nobody has used for `keep` and nothing uses now; `live` are those that jobs wait for or
+    /// run with. Gives what went. Nothing does while one is built, or where other servers share the folder.
     pub async fn collect(
         &self,
         live: &BTreeSet<EnvironmentHash>,
@@ -448,7 +441,8 @@ impl Library {
             if let KeptState::Failed(_) = row.state
                 && (!named.contains(&row.hash) || row.changed_at.0.saturating_add(keep.as_millis()) <= now.0)
             {
-                // Nobody can look at it any more, or has for long; what was said in the end is kept in the store.
+                // Nobody can look at it any more, or has for long; what was said in the end is kept in the
+                // store.
                 let _ = std::fs::remove_file(self.inner.shelf.log(&row.hash.to_string()));
                 continue;
             }

@@ -1,9 +1,10 @@
-//! Python environments, built once on this machine for each list of packages: the base of instances, which is JupyterLab and
-//! what is beside it, and those that people name for jobs and notebooks ([`library`]).
+//! Python environments, built once on this machine for each list of packages: the base of instances, which is
+//! JupyterLab and what is beside it, and those that people name for jobs and notebooks ([`library`]).
 //!
-//! The base is a virtual environment that everybody reads and nobody writes; each instance has a layer of its own on top. Its name
-//! is the hash of what it is made of ([`recipe`]). A changed list is built beside the old one, which stays in use until the new
-//! one is complete. [`keeper`] decides when, [`build`] does it on a thread of its own.
+//! The base is a virtual environment that everybody reads and nobody writes; each instance has a layer of its
+//! own on top. Its name is the hash of what it is made of ([`recipe`]). A changed list is built beside the
+//! old one, which stays in use until the new one is complete. [`keeper`] decides when, [`build`] does it on a
+//! thread of its own.
 
 mod build;
 pub mod editor;
@@ -28,11 +29,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use atelier_domain::WorkspaceId;
-use atelier_domain::history::Event;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
-
 pub use atelier_domain::environment::{MAX_LINE, MAX_LINES, Requirements};
+use atelier_domain::history::Event;
 use build::FOR_PIP;
 pub use build::News;
 pub use failure::Failure;
@@ -40,15 +38,16 @@ pub use freeze::{Frozen, frozen};
 pub use library::{BuildFailure, BuildState, Library};
 pub use process::Cancel;
 pub use recipe::{Kind, Python};
+use shelf::Shelf;
 pub use status::{Built, EnvironmentStatus, Phase};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::store::{self, Author, BaseEnvironment, Store, WriteTx};
-use shelf::Shelf;
 
 /// What may be set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Where environments are.
     pub folder: PathBuf,
     /// Where JupyterLab finds what notebooks can run with, by this server alone.
     pub kernels: PathBuf,
@@ -58,8 +57,8 @@ pub struct Settings {
     pub python: PathBuf,
     /// Whether the server builds what is missing.
     pub builds: bool,
-    /// Whether people have users of their own, where the server is root: they must be able to read it, and it is not built by
-    /// root.
+    /// Whether people have users of their own, where the server is root: they must be able to read it, and it
+    /// is not built by root.
     pub has_own_users: bool,
     /// Variables for pip beside the server's own, such as another index.
     pub pip: Vec<(String, String)>,
@@ -98,7 +97,6 @@ pub enum RebuildError {
     /// One is being built.
     #[error("It is being built already. Wait until that is done, or change the list.")]
     Building,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
@@ -115,7 +113,6 @@ struct Inner {
     store: Arc<Store>,
     shelf: Shelf,
     status: watch::Sender<EnvironmentStatus>,
-    /// What instances get.
     current: RwLock<Option<Arc<Built>>>,
     /// What the present list asks for; empty before that is known.
     wanted: Mutex<String>,
@@ -129,7 +126,6 @@ struct Inner {
 struct Wishes {
     /// Counted up when there is a reason to look again.
     looks: u64,
-    /// Whether it ends.
     stops: bool,
 }
 
@@ -177,7 +173,8 @@ impl Environments {
         }
     }
 
-    /// The environment that instances get: the folder with `bin/python` in it. None before the first is built.
+    /// The environment that instances get: the folder with `bin/python` in it. None before the first is
+    /// built.
     pub fn current(&self) -> Option<PathBuf> {
         self.in_use().map(|built| built.path.clone())
     }
@@ -187,7 +184,8 @@ impl Environments {
         self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How the one does that the present list asks for. While it is built or cannot be built, an older one may be in use.
+    /// How the one does that the present list asks for. While it is built or cannot be built, an older one
+    /// may be in use.
     pub fn status(&self) -> EnvironmentStatus {
         self.inner.status.borrow().clone()
     }
@@ -213,8 +211,8 @@ impl Environments {
         Ok(read_list(&self.inner.store.base_environment().await?))
     }
 
-    /// Makes another list the wanted one, with who did it, and begins to build it. The old one stays in use until then.
-    /// Gives false, and changes nothing, if it is the list already.
+    /// Makes another list the wanted one, with who did it, and begins to build it. The old one stays in use
+    /// until then. Gives false, and changes nothing, if it is the list already.
     pub async fn set_requirements(
         &self,
         mut tx: WriteTx<'_>,
@@ -235,7 +233,8 @@ impl Environments {
         Ok(true)
     }
 
-    /// Builds the same list anew, with the versions of today; one that could not be built is tried again at once.
+    /// Builds the same list anew, with the versions of today; one that could not be built is tried again at
+    /// once.
     pub async fn rebuild(
         &self,
         mut tx: WriteTx<'_>,
@@ -257,8 +256,9 @@ impl Environments {
         Ok(())
     }
 
-    /// Removes environments that are neither in `in_use` (their folders, of all instances that have one, running or about to)
-    /// nor given to new instances. Gives what went; nothing does while one is built, or where other servers share the folder.
+    /// Removes environments that are neither in `in_use` (their folders, of all instances that have one,
+    /// running or about to) nor given to new instances. Gives what went; nothing does while one is built, or
+    /// where other servers share the folder.
     pub async fn collect(&self, in_use: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         if self.inner.settings.is_shared {
             return Vec::new();
@@ -302,7 +302,8 @@ fn read_list(row: &BaseEnvironment) -> Requirements {
     })
 }
 
-/// Builds what is wanted here and now, unless it is there; for the command line. Blocks until it is done or cancelled.
+/// Builds what is wanted here and now, unless it is there; for the command line. Blocks until it is done or
+/// cancelled.
 ///
 /// # Errors
 /// Why it could not be built.

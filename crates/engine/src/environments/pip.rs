@@ -15,7 +15,6 @@ pub(super) struct Pip {
 }
 
 impl Pip {
-    /// Hears one line.
     pub fn hear(&mut self, line: &str) {
         let line = line.trim_start();
         if let Some(wanted) = line.strip_prefix("Collecting ") {

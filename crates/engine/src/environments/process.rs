@@ -22,7 +22,6 @@ const TICK: Duration = Duration::from_millis(200);
 pub(super) const LEAST_FREE: u64 = 256 << 20;
 /// The longest line that is kept.
 const LONGEST: u64 = 2_000;
-/// The largest log.
 const LARGEST_LOG: u64 = 8 << 20;
 
 /// Says that a build is not wanted any more.
@@ -33,7 +32,6 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Says so.
     pub fn cancel(&self) {
         *self.is_wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.told.notify_all();
@@ -113,8 +111,8 @@ impl Job<'_> {
                     }
                 }
                 Err(why) => {
-                    // Where nobody holds the pipe any more there is nothing to hear. Where somebody does who was left behind,
-                    // it is done all the same.
+                    // Where nobody holds the pipe any more there is nothing to hear. Where somebody does who
+                    // was left behind, it is done all the same.
                     is_heard = why == RecvTimeoutError::Timeout;
                     match child.try_wait() {
                         Ok(None) => {}

@@ -19,7 +19,6 @@ const WHO: &str = "import json, sys, sysconfig; print(json.dumps({'name': sys.im
 /// The Python that environments stand on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Python {
-    /// Its program.
     pub program: PathBuf,
     /// `cpython`.
     pub name: String,
@@ -69,9 +68,9 @@ pub(super) struct Recipe {
     pub python: Python,
     /// Counted up by who wants the same list anew.
     pub edition: u32,
-    /// For what.
     pub kind: Kind,
-    /// What was in it when it was built before, if it was. It says nothing about what it is, so it is not in the name.
+    /// What was in it when it was built before, if it was. It says nothing about what it is, so it is not in
+    /// the name.
     pub before: Packages,
 }
 
@@ -92,7 +91,8 @@ impl Recipe {
         EnvironmentHash::parse(&self.hash()).unwrap_or(EnvironmentHash([0; 10]))
     }
 
-    /// The name of the folder. Short, since it is in the first line of every script in it, and that line may not be long.
+    /// The name of the folder. Short, since it is in the first line of every script in it, and that line may
+    /// not be long.
     pub fn hash(&self) -> String {
         let mut lines: Vec<&str> = self.requirements.lines().collect();
         lines.sort_unstable();

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Gives everything in a folder to `owner`, readable by all and writable by none, and tells what it takes of the disk. The
-/// folder itself stays writable for its owner.
+/// Gives everything in a folder to `owner`, readable by all and writable by none, and tells what it takes of
+/// the disk. The folder itself stays writable for its owner.
 ///
-/// It is done from above, each thing through its own handle: code of a package may still run and put a link in the way of
-/// what root is about to change.
+/// It is done from above, each thing through its own handle: code of a package may still run and put a link
+/// in the way of what root is about to change.
 pub(super) fn seal(folder: &Path, owner: Option<u32>) -> io::Result<u64> {
     seal_folder(folder, owner, 0o755)
 }

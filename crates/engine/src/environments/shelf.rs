@@ -1,8 +1,8 @@
 //! The folder of all environments: which are complete, who builds, what goes.
 //!
-//! An environment is built where it will stay, since its scripts name that place. It counts once the mark in it is written,
-//! last of all; what has none is removed by whoever builds next. Several servers may share the folder: one lock for all of
-//! it lets one of them build at a time.
+//! An environment is built where it will stay, since its scripts name that place. It counts once the mark in
+//! it is written, last of all; what has none is removed by whoever builds next. Several servers may share the
+//! folder: one lock for all of it lets one of them build at a time.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
@@ -17,13 +17,13 @@ use super::status::Built;
 /// Written last. What holds it is complete.
 pub(super) const MARK: &str = ".complete";
 
-/// The folder.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     folder: PathBuf,
 }
 
-/// Held by who builds, and by every process that was started for it: also what outlives a killed server holds it.
+/// Held by who builds, and by every process that was started for it: also what outlives a killed server holds
+/// it.
 #[derive(Debug)]
 pub(super) struct Lock(pub File);
 
@@ -142,7 +142,8 @@ impl Shelf {
     }
 }
 
-/// Removes an environment, the mark first: half of one is none. Its folders cannot be written until they are opened.
+/// Removes an environment, the mark first: half of one is none. Its folders cannot be written until they are
+/// opened.
 pub(super) fn remove(place: &Path) -> io::Result<()> {
     if !place.exists() {
         return Ok(());
@@ -169,9 +170,10 @@ fn open_up(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use atelier_domain::Timestamp;
+
     use super::*;
     use crate::environments::recipe::Python;
-    use atelier_domain::Timestamp;
 
     fn shelf() -> (tempfile::TempDir, Shelf) {
         let folder = tempfile::tempdir().expect("a folder");

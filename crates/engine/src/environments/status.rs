@@ -16,7 +16,6 @@ pub(super) const LINES: usize = 20;
 /// An environment that is complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Built {
-    /// Its name.
     pub hash: String,
     /// Where it is. Filled in by who finds it there.
     #[serde(skip)]
@@ -55,11 +54,8 @@ pub enum Phase {
     Making,
     /// Which packages, in which versions.
     Resolving,
-    /// From the index.
     Downloading,
-    /// Into the environment.
     Installing,
-    /// Compiled, tried, closed.
     Checking,
 }
 
@@ -67,7 +63,6 @@ impl Phase {
     /// All that follow each other in a build.
     pub const ALL: [Self; 5] = [Self::Making, Self::Resolving, Self::Downloading, Self::Installing, Self::Checking];
 
-    /// The stable name.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Elsewhere => "elsewhere",
@@ -105,12 +100,10 @@ pub enum EnvironmentStatus {
         phase: Phase,
         /// How many packages are known to be needed.
         packages: usize,
-        /// Since when.
         since: Timestamp,
         /// The last lines that were printed.
         lines: Vec<String>,
     },
-    /// It is there.
     Ready(Arc<Built>),
     /// It could not be built.
     Failed {
@@ -122,7 +115,6 @@ pub enum EnvironmentStatus {
 }
 
 impl EnvironmentStatus {
-    /// The stable name.
     pub const fn key(&self) -> &'static str {
         match self {
             Self::Off => "off",

@@ -1,5 +1,5 @@
-//! Uploaded files, by the hash of their content. Who is about to name one in a job or an instance claims it first, and that
-//! keeps it for a day; what nobody has named by then is removed.
+//! Uploaded files, by the hash of their content. Who is about to name one in a job or an instance claims it
+//! first, and that keeps it for a day; what nobody has named by then is removed.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -46,7 +46,8 @@ impl Blobs {
         File::open(shelf)?.sync_all()
     }
 
-    /// Somebody is about to name it: it stays for another day, whoever else names it. Its length; nothing if it is not there.
+    /// Somebody is about to name it: it stays for another day, whoever else names it. Its length; nothing if
+    /// it is not there.
     pub fn claim(&self, hash: &str, now: Timestamp) -> Option<u64> {
         let path = self.folders.blob(hash)?;
         let _turn = self.turn();
@@ -57,7 +58,8 @@ impl Blobs {
         Some(file.metadata().ok()?.len())
     }
 
-    /// Removes what nobody names and nobody has claimed since then. Says how many files that were, and their bytes.
+    /// Removes what nobody names and nobody has claimed since then. Says how many files that were, and their
+    /// bytes.
     pub(super) fn sweep(&self, is_named: impl Fn(&Hash) -> bool, since: Timestamp) -> io::Result<(u64, u64)> {
         let mut removed = (0, 0);
         for shelf in entries(&self.folders.blobs())? {

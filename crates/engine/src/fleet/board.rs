@@ -1,4 +1,5 @@
-//! What is known about agents right now: who is connected, when they were heard of, how their nodes do. In memory only.
+//! What is known about agents right now: who is connected, when they were heard of, how their nodes do. In
+//! memory only.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +19,6 @@ const REMEMBERED: usize = 720;
 /// An agent as pages show it.
 #[derive(Clone, Debug)]
 pub struct AgentView {
-    /// Of which node.
     pub node: NodeId,
     /// What it says about itself.
     pub facts: Facts,
@@ -28,7 +28,6 @@ pub struct AgentView {
     pub heard: Timestamp,
     /// For how long it has not been heard of, in milliseconds.
     pub silent_ms: u64,
-    /// The last sample.
     pub sample: Option<Sample>,
 }
 
@@ -162,7 +161,8 @@ impl Board {
         self.lock().agents.get(&node).map(|entry| entry.activities)
     }
 
-    /// Somebody has done something in an application of an instance, other than look: its owner, or a visitor of that name.
+    /// Somebody has done something in an application of an instance, other than look: its owner, or a visitor
+    /// of that name.
     pub fn app_used(&self, instance: InstanceId, visitor: Option<&str>) {
         let mut inner = self.lock();
         inner.used.insert(instance);
@@ -184,8 +184,8 @@ impl Board {
         self.lock().typed.insert(instance);
     }
 
-    /// Adds what goes through the server, which an agent does not see: SSH, typing in editors, use of applications. What an agent says
-    /// of those is dropped.
+    /// Adds what goes through the server, which an agent does not see: SSH, typing in editors, use of
+    /// applications. What an agent says of those is dropped.
     pub(super) fn add_own_signals(&self, activity: &mut Activity) {
         let instance = activity.instance;
         activity.signals.retain(|signal| !signal.source.is_seen_by_server());
@@ -210,7 +210,6 @@ impl Board {
         self.lock().ssh.entry(instance).or_default().open += 1;
     }
 
-    /// And has gone.
     pub fn ssh_left(&self, instance: InstanceId) {
         let mut inner = self.lock();
         if let Some(ssh) = inner.ssh.get_mut(&instance) {
@@ -230,7 +229,8 @@ impl Board {
         self.lock().ssh.get(&instance).map_or(0, |ssh| ssh.open)
     }
 
-    /// What went through SSH since this was last asked, as a kind of activity; nothing if nobody is or was in.
+    /// What went through SSH since this was last asked, as a kind of activity; nothing if nobody is or was
+    /// in.
     fn take_ssh_traffic(&self, instance: InstanceId) -> Option<Signal> {
         let mut inner = self.lock();
         let ssh = inner.ssh.get_mut(&instance)?;
@@ -302,7 +302,6 @@ impl Board {
         silent.map(|(node, _)| *node).collect()
     }
 
-    /// All agents.
     pub fn agents(&self) -> Vec<AgentView> {
         self.lock().agents.iter().map(|(node, entry)| view(*node, entry)).collect()
     }
@@ -317,8 +316,8 @@ impl Board {
         self.lock().agents.get(&node).map(|entry| entry.samples.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// How much of their cores some nodes used, thinned to so many means, the oldest first. Nothing is copied but those: lists
-    /// ask for fifty nodes at once.
+    /// How much of their cores some nodes used, thinned to so many means, the oldest first. Nothing is copied
+    /// but those: lists ask for fifty nodes at once.
     pub fn cores_in_use(&self, nodes: &[NodeId], points: usize) -> HashMap<NodeId, Vec<u64>> {
         let inner = self.lock();
         let thinned = |samples: &VecDeque<(Timestamp, Sample)>| {

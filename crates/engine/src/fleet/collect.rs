@@ -1,12 +1,12 @@
-//! Removing what has been kept long enough: uploads that nobody names, logs and outputs of jobs that ended long ago.
+//! Removing what has been kept long enough: uploads that nobody names, logs and outputs of jobs that ended
+//! long ago.
 //!
-//! Nothing here is decided from memory alone: what is to go is read from the database and the disk each time, so a round that
-//! was cut short goes on with the next, and one that comes twice does nothing.
+//! Nothing here is decided from memory alone: what is to go is read from the database and the disk each time,
+//! so a round that was cut short goes on with the next, and one that comes twice does nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use atelier_domain::Timestamp;
 use atelier_domain::compute::JobId;
@@ -16,7 +16,8 @@ use super::Fleet;
 use super::blobs::{Hash, entries, parse};
 use crate::store;
 
-/// How long an upload is kept that neither a job nor an instance names: so long somebody may look at a form that carries it.
+/// How long an upload is kept that neither a job nor an instance names: so long somebody may look at a form
+/// that carries it.
 pub const UPLOADS_KEPT: Span = Span::hours(24);
 /// So many jobs are asked for at once.
 const AT_ONCE: usize = 500;
@@ -24,7 +25,6 @@ const AT_ONCE: usize = 500;
 /// What was removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// So many uploads.
     pub uploads: u64,
     /// With so many bytes.
     pub upload_bytes: u64,
@@ -37,10 +37,8 @@ pub struct Collected {
 /// Why a round ended early; the next one goes on.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// The database.
     #[error("{0}")]
     Store(#[from] store::Error),
-    /// The disk.
     #[error("{0}")]
     Disk(#[from] io::Error),
 }
@@ -62,7 +60,8 @@ impl Collector {
         Self { fleet, named: HashSet::new(), upto: JobId(0) }
     }
 
-    /// Removes what nobody needs any more at that time. Jobs are kept with all they left for so long after their end.
+    /// Removes what nobody needs any more at that time. Jobs are kept with all they left for so long after
+    /// their end.
     ///
     /// # Errors
     /// What could not be read or removed.
@@ -102,7 +101,8 @@ impl Collector {
         Ok(swept?)
     }
 
-    /// Jobs are numbered in the order of their submission, so behind a shelf of young ones there are only younger ones.
+    /// Jobs are numbered in the order of their submission, so behind a shelf of young ones there are only
+    /// younger ones.
     async fn logs(&self, before: Timestamp) -> Result<u64> {
         let mut removed = 0;
         for shelf in self.shelves().await? {
@@ -154,8 +154,8 @@ impl Collector {
         Ok(removed)
     }
 
-    /// Which of these ended before that time, and whether all of them, and so all after them, were submitted later. What the
-    /// database does not know is not ours to judge.
+    /// Which of these ended before that time, and whether all of them, and so all after them, were submitted
+    /// later. What the database does not know is not ours to judge.
     async fn old(&self, ids: &[JobId], before: Timestamp) -> Result<(BTreeSet<JobId>, bool)> {
         let known = self.fleet.store().job_times(ids).await?;
         let is_young = !known.is_empty() && known.values().all(|(submitted, _)| *submitted >= before);
@@ -224,7 +224,8 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Takes back the rights of folders from whoever gave them away. Only where the server is not root, and so all of it its own.
+/// Takes back the rights of folders from whoever gave them away. Only where the server is not root, and so
+/// all of it its own.
 fn open_all(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     if fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {

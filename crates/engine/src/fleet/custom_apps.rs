@@ -1,7 +1,8 @@
 //! Applications that people added to their instances: what agents are told of them.
 //!
-//! What counts is in the database. An agent hears of it when it sets an instance up, when something has changed, and when it has
-//! called anew; each time all of it, with how new it is, so that nothing older counts and nothing runs twice.
+//! What counts is in the database. An agent hears of it when it sets an instance up, when something has
+//! changed, and when it has called anew; each time all of it, with how new it is, so that nothing older
+//! counts and nothing runs twice.
 
 use atelier_domain::compute::app::{CustomApp, Network};
 use atelier_domain::compute::{InstanceId, NodeId};

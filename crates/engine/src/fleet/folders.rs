@@ -12,17 +12,14 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// In that directory.
     pub fn new(data: &Path) -> Self {
         Self { data: std::path::absolute(data).unwrap_or_else(|_| data.to_owned()) }
     }
 
-    /// The directory itself.
     pub fn data(&self) -> &Path {
         &self.data
     }
 
-    /// What jobs printed.
     pub fn logs(&self) -> PathBuf {
         self.data.join("logs")
     }
@@ -33,7 +30,6 @@ impl Folders {
         is_hash.then(|| self.blobs().join(&hash[..2]).join(hash))
     }
 
-    /// All uploaded files.
     pub fn blobs(&self) -> PathBuf {
         self.data.join("blobs")
     }

@@ -1,7 +1,8 @@
-//! Tokens with which instances and jobs act in their owner's name: signed here, told to agents, recognised again.
+//! Tokens with which instances and jobs act in their owner's name: signed here, told to agents, recognised
+//! again.
 //!
-//! An agent gets the token of a person before the first thing that is theirs, and asks for the next one in time. None is stored:
-//! what a token is worth is judged when it is shown (`atelier_domain::workload`).
+//! An agent gets the token of a person before the first thing that is theirs, and asks for the next one in
+//! time. None is stored: what a token is worth is judged when it is shown (`atelier_domain::workload`).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -47,7 +48,6 @@ impl Signer {
         Some(mac)
     }
 
-    /// Makes a token.
     pub fn sign(&self, claims: &Claims) -> Option<String> {
         let signature = self.mac(&claims.text())?.finalize().into_bytes();
         Some(claims.token(&atelier_domain::text::hex(&signature)))
@@ -136,7 +136,8 @@ impl Fleet {
         self.say(node, ToAgent::Identity(Box::new(told)))
     }
 
-    /// Tells the agent of a node anew whose things run there: after it has called, and when tokens were made worthless.
+    /// Tells the agent of a node anew whose things run there: after it has called, and when tokens were made
+    /// worthless.
     pub async fn introduce_all(&self, node: NodeId) {
         let Some(engine) = self.engine().filter(|_| self.knows(node).is_some()) else { return };
         let people = engine.ask(move |world| people_on(world, node)).await.unwrap_or_default();

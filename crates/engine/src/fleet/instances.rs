@@ -49,7 +49,8 @@ impl Fleet {
         self.inner.environments.get()?.library().path(hash)
     }
 
-    /// The environment, once it is known whether there is one. While the first is being built a start waits for it.
+    /// The environment, once it is known whether there is one. While the first is being built a start waits
+    /// for it.
     async fn base(&self) -> Option<PathBuf> {
         let environments = self.inner.environments.get()?;
         let mut status = environments.watch();
@@ -138,8 +139,8 @@ fn jupyter() -> App {
     }
 }
 
-/// VS Code, started when somebody opens it: most instances that could have it never do. Only its agent reaches the socket, so it asks
-/// for no password. What somebody sets and installs in it is in their home.
+/// VS Code, started when somebody opens it: most instances that could have it never do. Only its agent
+/// reaches the socket, so it asks for no password. What somebody sets and installs in it is in their home.
 fn vscode((node, entry): (PathBuf, PathBuf)) -> App {
     let words = [
         "--socket={socket}",

@@ -14,11 +14,9 @@ use tokio::sync::watch;
 /// Which file: one node's part of one attempt of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogName {
-    /// Which job.
     pub job: JobId,
     /// Which attempt, from 1.
     pub attempt: u32,
-    /// On which node.
     pub node: NodeId,
 }
 
@@ -31,7 +29,6 @@ impl From<AllocationKey> for LogName {
 /// A log that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogInfo {
-    /// Which.
     pub name: LogName,
     /// How long it is.
     pub length: u64,
@@ -48,7 +45,6 @@ pub struct Kept {
     pub has_gap: bool,
 }
 
-/// One that grows.
 #[derive(Debug)]
 struct Open {
     file: Option<File>,

@@ -1,7 +1,7 @@
 //! The fleet: agents on nodes, what they are told and what they say.
 //!
-//! The engine decides; [`Fleet`] carries its effects to agents and drivers, and their words back. It keeps nothing that
-//! must not be lost: who forgets what after a crash is told again.
+//! The engine decides; [`Fleet`] carries its effects to agents and drivers, and their words back. It keeps
+//! nothing that must not be lost: who forgets what after a crash is told again.
 
 mod blobs;
 mod board;
@@ -23,6 +23,15 @@ mod streams;
 mod test_time;
 mod transfer;
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use atelier_domain::UserId;
+use atelier_domain::compute::NodeId;
+use atelier_domain::compute::size::SiteName;
+use atelier_domain::world::Effect;
+use atelier_protocol::ToAgent;
 pub use blobs::Blobs;
 pub use board::{AgentView, Board};
 pub use collect::{CollectError, Collected, Collector, UPLOADS_KEPT};
@@ -33,18 +42,8 @@ pub use instances::{JUPYTER, TERMINAL, VSCODE};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
 pub use streams::NoStream;
-pub use transfer::secrets_in;
-
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-use atelier_domain::UserId;
-use atelier_domain::compute::NodeId;
-use atelier_domain::compute::size::SiteName;
-use atelier_domain::world::Effect;
-use atelier_protocol::ToAgent;
 use tokio::sync::mpsc;
+pub use transfer::secrets_in;
 
 use crate::drivers::Driver;
 use crate::hands::Hands;
@@ -136,12 +135,10 @@ impl Fleet {
         &self.inner.board
     }
 
-    /// What jobs print.
     pub fn logs(&self) -> &JobLogs {
         &self.inner.logs
     }
 
-    /// What people uploaded.
     pub fn blobs(&self) -> &Blobs {
         &self.inner.blobs
     }
@@ -151,7 +148,6 @@ impl Fleet {
         self.inner.has_own_users
     }
 
-    /// Where files are.
     pub fn folders(&self) -> &Folders {
         &self.inner.folders
     }
@@ -199,7 +195,8 @@ impl Fleet {
         lock(&self.inner.connections)
     }
 
-    /// Says something to an agent; false if it is not connected. Whoever connects hears what it missed from the engine.
+    /// Says something to an agent; false if it is not connected. Whoever connects hears what it missed from
+    /// the engine.
     pub(crate) fn say(&self, node: NodeId, message: ToAgent) -> bool {
         self.connections().get(&node).is_some_and(|agent| agent.messages.send(message).is_ok())
     }

@@ -1,8 +1,8 @@
 //! Who may go where in the data directory.
 //!
-//! It is the server's alone, and so is everything in it but the folders of people. Where people have users of their own and no
-//! private view of the system, those must get through to their folders: then the directory lets everybody pass and nobody
-//! look around, and each thing in it is closed by itself.
+//! It is the server's alone, and so is everything in it but the folders of people. Where people have users of
+//! their own and no private view of the system, those must get through to their folders: then the directory
+//! lets everybody pass and nobody look around, and each thing in it is closed by itself.
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io;
@@ -13,13 +13,13 @@ use super::Folders;
 
 /// Everybody passes, nobody looks around.
 const PASS: u32 = 0o711;
-/// For us alone.
 const OWN: u32 = 0o700;
 /// Everybody may add something, and nobody may remove what is another's.
 const SHARED: u32 = 0o1777;
 
 impl Folders {
-    /// Makes the folders that nodes on this machine need. Those that exist keep their rights, which are somebody's decision.
+    /// Makes the folders that nodes on this machine need. Those that exist keep their rights, which are
+    /// somebody's decision.
     ///
     /// # Errors
     /// In words, with the folder.

@@ -1,4 +1,5 @@
-//! Output that an agent had on disk and had not handed over when it died: the rest of logs that nobody else can finish.
+//! Output that an agent had on disk and had not handed over when it died: the rest of logs that nobody else
+//! can finish.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +9,8 @@ use std::path::Path;
 use atelier_domain::compute::{JobId, NodeId};
 use rustix::fs::{SeekFrom, seek};
 
-use super::{Fleet, JobLogs, logs::LogName};
+use super::logs::LogName;
+use super::{Fleet, JobLogs};
 
 /// What is read at once.
 const PIECE: usize = 1 << 20;

@@ -35,7 +35,6 @@ const STRAY_GRACE: Span = Span::seconds(5);
 /// What travels over a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A message.
     Text(String),
     /// Output or a file.
     Binary(Vec<u8>),
@@ -96,7 +95,8 @@ impl Fleet {
         self.board().disconnected(node, number);
         let is_last = self.connections().get(&node).is_some_and(|agent| agent.number == number);
         if is_last {
-            // What it was heard of is remembered by the next connection only while the server lives; the engine ignores the rest.
+            // What it was heard of is remembered by the next connection only while the server lives; the
+            // engine ignores the rest.
             let _ = self.inner.lost.send(node);
         }
     }
@@ -340,7 +340,8 @@ impl Session<'_> {
         self.fleet.board().active(node, activity);
     }
 
-    /// False if output cannot be kept: then the agent calls again and sends it before it says that the part is off.
+    /// False if output cannot be kept: then the agent calls again and sends it before it says that the part
+    /// is off.
     async fn keep(&mut self, part: AllocationKey, offset: u64, bytes: &[u8]) -> bool {
         match self.fleet.logs().keep(part.into(), offset, bytes) {
             Ok(kept) if kept.has_gap => {

@@ -1,4 +1,5 @@
-//! Streams: connections to what runs on a node. Asked for over the agent's WebSocket, then dialled by the agent.
+//! Streams: connections to what runs on a node. Asked for over the agent's WebSocket, then dialled by the
+//! agent.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};

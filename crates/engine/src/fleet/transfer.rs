@@ -1,8 +1,9 @@
-//! Giving an instance's folder to somebody else: what opens doors goes to the trash, the rest becomes the new owner's.
+//! Giving an instance's folder to somebody else: what opens doors goes to the trash, the rest becomes the new
+//! owner's.
 //!
-//! The home is full of what its owner wanted, links included, and this is done as root. So nothing outside of it is ever reached: each
-//! folder is opened from the one above it without following links, and where a link is followed because keys may lie behind it, the
-//! kernel keeps to what is beneath the home.
+//! The home is full of what its owner wanted, links included, and this is done as root. So nothing outside of
+//! it is ever reached: each folder is opened from the one above it without following links, and where a link
+//! is followed because keys may lie behind it, the kernel keeps to what is beneath the home.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -85,9 +86,9 @@ pub fn secrets_in(instance: &Path) -> Vec<String> {
     found
 }
 
-/// Makes the folder of an instance somebody else's: `users` are the user it had and the user it gets, where people have their own.
-/// May be done again, also after half of it. The names of entries that could not be given and stay as they are; whatever opens doors is
-/// never among them.
+/// Makes the folder of an instance somebody else's: `users` are the user it had and the user it gets, where
+/// people have their own. May be done again, also after half of it. The names of entries that could not be
+/// given and stay as they are; whatever opens doors is never among them.
 fn give(instance: &Path, trash: &Path, users: Option<(u32, u32)>) -> io::Result<Vec<String>> {
     let folder = match open_folder(CWD, instance.as_os_str()) {
         Ok(folder) => folder,
@@ -183,8 +184,9 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
 /// What is done with an entry: the folder that it is in, its name, and the way there.
 type Deed<'a> = &'a mut dyn FnMut(&OwnedFd, &OsStr, &str) -> io::Result<()>;
 
-/// Does something with everything below a home that fits a path of the list, and with what links in their place lead to within the
-/// home: keys are kept elsewhere and linked to by many who keep their settings under version control.
+/// Does something with everything below a home that fits a path of the list, and with what links in their
+/// place lead to within the home: keys are kept elsewhere and linked to by many who keep their settings under
+/// version control.
 fn each(home: &OwnedFd, path: &str, deed: Deed<'_>) -> io::Result<()> {
     let (above, last) = path.rsplit_once('/').map_or(("", path), |(above, last)| (above, last));
     let Some(parent) = beneath(home, above)? else { return Ok(()) };
@@ -224,13 +226,15 @@ fn follow(home: &OwnedFd, parent: &OwnedFd, name: &OsStr, way: &str, deed: Deed<
     Ok(())
 }
 
-/// Where a link leads, as a path below the home; nothing if it surely leads elsewhere. Within an instance the home has another address.
+/// Where a link leads, as a path below the home; nothing if it surely leads elsewhere. Within an instance the
+/// home has another address.
 fn wanted(way: &str, target: &[u8]) -> Option<String> {
     let target = std::str::from_utf8(target).ok()?;
     let target = target.trim_end_matches('/');
     match target.strip_prefix('/') {
         None => Some(format!("{way}{target}")),
-        // `/home/name/…`, or where there are no views of their own, the folder of the instance on the machine.
+        // `/home/name/…`, or where there are no views of their own, the folder of the instance on the
+        // machine.
         Some(absolute) => match absolute.strip_prefix("home/") {
             Some(below) => below.split_once('/').map(|(_, below)| below.to_owned()),
             None => {
@@ -241,8 +245,8 @@ fn wanted(way: &str, target: &[u8]) -> Option<String> {
     }
 }
 
-/// A folder below the home, by whatever links within it; nothing if there is none, or if it lies elsewhere. What lies elsewhere stays
-/// its owner's.
+/// A folder below the home, by whatever links within it; nothing if there is none, or if it lies elsewhere.
+/// What lies elsewhere stays its owner's.
 fn beneath(home: &OwnedFd, path: &str) -> io::Result<Option<OwnedFd>> {
     let path = if path.is_empty() { "." } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -258,7 +262,6 @@ fn beneath(home: &OwnedFd, path: &str) -> io::Result<Option<OwnedFd>> {
 struct Level {
     /// What it is called in the folder above it.
     name: OsString,
-    /// Whose it was.
     uid: u32,
     /// Which it is, so that going up leads back to it.
     id: (u64, u64),
@@ -266,8 +269,9 @@ struct Level {
     folders: Vec<(OsString, u32)>,
 }
 
-/// Everything in a folder that was one user's becomes another's. However deep folders lie, no more than two are open at once. Entries
-/// that not even root may change are left as they are and noted: they belong to whoever had the home and open nothing.
+/// Everything in a folder that was one user's becomes another's. However deep folders lie, no more than two
+/// are open at once. Entries that not even root may change are left as they are and noted: they belong to
+/// whoever had the home and open nothing.
 fn hand_over(folder: OwnedFd, from: u32, to: u32, left: &mut Vec<String>) -> io::Result<()> {
     let mut note = |name: &OsStr, error: io::Error| {
         if error.kind() != io::ErrorKind::PermissionDenied {
@@ -310,7 +314,8 @@ fn hand_over(folder: OwnedFd, from: u32, to: u32, left: &mut Vec<String>) -> io:
             }
             continue;
         }
-        // Done with it: it becomes the new owner's after all that is in it, so that half of the work can be done again.
+        // Done with it: it becomes the new owner's after all that is in it, so that half of the work can be
+        // done again.
         let Some(done) = levels.pop() else { break };
         let Some(above) = levels.last() else { break };
         here = open_folder(&here, OsStr::new(".."))?;
@@ -330,9 +335,10 @@ const fn id(found: &Stat) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, lchown, symlink};
+
+    use super::*;
 
     fn furnish(instance: &Path) {
         for folder in ["home/.ssh", "home/.config/gcloud", "home/.jupyter", "home/work", "layers/1/bin", "run", "logs"]

@@ -1,5 +1,5 @@
-//! Names that orders are made with: sizes and clusters, readable without asking the loop, which may be in the middle of a
-//! batch. What is looked up here is judged again when the order is.
+//! Names that orders are made with: sizes and clusters, readable without asking the loop, which may be in the
+//! middle of a batch. What is looked up here is judged again when the order is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,8 @@ impl Catalogue {
 
     /// Whether a batch has changed any of it.
     pub(super) fn is_stale(&self, outcome: &Outcome) -> bool {
-        // Keys are in the order of kinds: nodes and jobs, of which there are many, come after all that counts here.
+        // Keys are in the order of kinds: nodes and jobs, of which there are many, come after all that counts
+        // here.
         let small =
             |keys: &BTreeSet<Key>, counts: &dyn Fn(&Key) -> bool| keys.range(..Key::Node(NodeId(0))).any(counts);
         small(&outcome.gone, &|key| matches!(key, Key::Size(_) | Key::Cluster(_)))

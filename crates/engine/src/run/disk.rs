@@ -1,5 +1,5 @@
-//! The disk of an embedded database: a ballast that is thrown off when it is full, so that stopping and deleting can still
-//! be made durable.
+//! The disk of an embedded database: a ballast that is thrown off when it is full, so that stopping and
+//! deleting can still be made durable.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -46,7 +46,6 @@ pub fn make_room(folder: &Path) {
     }
 }
 
-/// Watches one disk.
 #[derive(Debug)]
 pub(super) struct Disk {
     folder: PathBuf,
@@ -75,7 +74,8 @@ impl Disk {
         ((self.options.free)(&self.folder).unwrap_or_default(), self.options.floor)
     }
 
-    /// Looks at the free space. The ballast goes when there is too little; it comes back when there is room for it besides.
+    /// Looks at the free space. The ballast goes when there is too little; it comes back when there is room
+    /// for it besides.
     pub async fn look(&mut self) {
         // A file system that cannot tell is taken to have room; its own refusals are heard all the same.
         let Ok(free) = (self.options.free)(&self.folder) else { return };

@@ -1,13 +1,12 @@
 //! What an order is called in the history.
 
-use atelier_domain::Money;
-use atelier_domain::UserId;
 use atelier_domain::compute::ScheduleId;
 use atelier_domain::compute::budget::BudgetOf;
 use atelier_domain::compute::quota::Scope;
 use atelier_domain::history::Event;
 use atelier_domain::text::shortened;
 use atelier_domain::world::{Answer, ArrayChange, Command, Order, ScheduleTarget, World};
+use atelier_domain::{Money, UserId};
 
 /// The events of an order, with the names as they are before it is carried out.
 pub(super) fn events(world: &World, command: &Command) -> Vec<Event> {

@@ -61,8 +61,8 @@ impl CommandId {
         Self { text: digest(&format!("{} {}", person.as_str(), self.text), None), ..self }
     }
 
-    /// The same id, for what its giver said. The order made of it may be another the next time (names mean something else,
-    /// defaults have changed): who says the same again gets the same answer nevertheless.
+    /// The same id, for what its giver said. The order made of it may be another the next time (names mean
+    /// something else, defaults have changed): who says the same again gets the same answer nevertheless.
     #[must_use]
     pub fn saying(self, what: &str) -> Self {
         Self { said: Some(digest(what, None)), ..self }
@@ -99,7 +99,6 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// For a task.
     pub fn of(name: impl Into<String>, tags: Tags, task: &atelier_protocol::Task) -> Self {
         Self { name: name.into(), tags, body: atelier_protocol::encode(task), keep_in: String::new() }
     }
@@ -108,7 +107,6 @@ impl Payload {
 /// An order on its way in.
 #[derive(Clone, Debug)]
 pub struct NewOrder {
-    /// Its id.
     pub id: CommandId,
     /// What a job runs; only with [`Order::Submit`] and [`Order::SubmitArray`].
     pub payload: Option<Payload>,
@@ -244,8 +242,8 @@ impl EngineHandle {
         answer.await.unwrap_or(Err(OrderError::Uncertain))
     }
 
-    /// Tells several things at once, in this order, and waits until all are durable. Told again, whole, until they are: only
-    /// an engine that has ended gives an error.
+    /// Tells several things at once, in this order, and waits until all are durable. Told again, whole, until
+    /// they are: only an engine that has ended gives an error.
     pub async fn report_all(&self, reports: &[Report]) -> Result<(), OrderError> {
         loop {
             let mut answers = Vec::with_capacity(reports.len());
@@ -274,8 +272,8 @@ impl EngineHandle {
         }
     }
 
-    /// Looks at the World between two batches. What it tells may not be durable for an engine that is being replaced, so
-    /// this is for explaining, not for deciding.
+    /// Looks at the World between two batches. What it tells may not be durable for an engine that is being
+    /// replaced, so this is for explaining, not for deciding.
     pub async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&World) -> T + Send + 'static,
@@ -289,7 +287,8 @@ impl EngineHandle {
         answer.await.map_err(|_| OrderError::Uncertain)
     }
 
-    /// Waits for a job to be over. Ask for this first, and only then look in the store whether it is over already.
+    /// Waits for a job to be over. Ask for this first, and only then look in the store whether it is over
+    /// already.
     pub fn job_over(&self, job: JobId) -> JobOver {
         self.waiters.wait(job)
     }

@@ -1,13 +1,14 @@
 //! The loop: one task that owns the World.
 //!
-//! 1. Drain the inbox (orders, reports, what has become due) into a batch. What comes in while the batch before is being
-//!    written makes the next one, so the busier it is the more goes into one commit.
-//! 2. [`World::step`](atelier_domain::world::World::step) it, and write all that follows in one transaction, which begins by
-//!    asking whether our epoch is still the newest.
+//! 1. Drain the inbox (orders, reports, what has become due) into a batch. What comes in while the batch
+//!    before is being written makes the next one, so the busier it is the more goes into one commit.
+//! 2. [`World::step`](atelier_domain::world::World::step) it, and write all that follows in one transaction,
+//!    which begins by asking whether our epoch is still the newest.
 //! 3. Only then answer, hand out the effects, tell live pages.
 //!
-//! Whatever goes wrong between 1 and 3 – a failed statement, a commit of which nobody knows how it ended, a panic in a rule
-//! – has one remedy: the World is thrown away and loaded from the store, and callers are told to ask again with the same id.
+//! Whatever goes wrong between 1 and 3 – a failed statement, a commit of which nobody knows how it ended, a
+//! panic in a rule – has one remedy: the World is thrown away and loaded from the store, and callers are told
+//! to ask again with the same id.
 
 mod catalogue;
 mod disk;
@@ -18,13 +19,6 @@ mod status;
 mod time;
 mod turn;
 
-pub use catalogue::Catalogue;
-pub use disk::{DiskOptions, FreeSpace, make_room};
-pub use handle::{CommandId, EngineHandle, NewOrder, OrderError, Payload};
-pub use over::JobOver;
-pub use status::{Phase, Status};
-pub use time::{Clock, MachineClock};
-
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -33,6 +27,12 @@ use std::time::Duration;
 
 use atelier_domain::time::Span;
 use atelier_domain::world::World;
+pub use catalogue::Catalogue;
+pub use disk::{DiskOptions, FreeSpace, make_room};
+pub use handle::{CommandId, EngineHandle, NewOrder, OrderError, Payload};
+pub use over::JobOver;
+pub use status::{Phase, Status};
+pub use time::{Clock, MachineClock};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -73,7 +73,8 @@ pub struct DataLock {
 }
 
 impl DataLock {
-    /// Takes the lock, before anything there is touched: a second server must not even bring the database up to date.
+    /// Takes the lock, before anything there is touched: a second server must not even bring the database up
+    /// to date.
     pub fn take(folder: &std::path::Path) -> Result<Self, StartError> {
         let path = folder.join("engine.lock");
         let cannot = |error| StartError::Lock(path.display().to_string(), error);
@@ -135,7 +136,6 @@ pub enum StartError {
     /// The lock file cannot be made.
     #[error("the file {0} cannot be made: {1}")]
     Lock(String, std::io::Error),
-    /// The store failed.
     #[error("the engine's records could not be loaded: {0}")]
     Store(#[from] store::Error),
 }

@@ -1,4 +1,5 @@
-//! Who waits for a job to be over. Told by the loop as soon as that is durable, at the cost of one look for each ended job.
+//! Who waits for a job to be over. Told by the loop as soon as that is durable, at the cost of one look for
+//! each ended job.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,6 @@ use tokio::sync::oneshot;
 
 type Waiting = HashMap<JobId, Vec<oneshot::Sender<Arc<EndedJob>>>>;
 
-/// All who wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiters {
     waiting: Arc<Mutex<Waiting>>,
@@ -59,7 +59,8 @@ impl Waiters {
     }
 }
 
-/// Waits for one job. Made **before** looking whether it is over already, so that nothing falls between the two.
+/// Waits for one job. Made **before** looking whether it is over already, so that nothing falls between the
+/// two.
 #[derive(Debug)]
 pub struct JobOver {
     job: JobId,
@@ -69,8 +70,8 @@ pub struct JobOver {
 }
 
 impl JobOver {
-    /// The job as it ended, as soon as that is durable. Nothing if the engine has lost count (it has loaded its records anew
-    /// or has stopped): then wait anew, and look again.
+    /// The job as it ended, as soon as that is durable. Nothing if the engine has lost count (it has loaded
+    /// its records anew or has stopped): then wait anew, and look again.
     pub async fn ended(&mut self) -> Option<Arc<EndedJob>> {
         let heard = self.hears.as_mut()?.await.ok();
         self.hears = None;

@@ -10,7 +10,6 @@ use atelier_domain::world::World;
 pub enum Phase {
     /// It has not made its first batch yet.
     Starting,
-    /// It works.
     Running,
     /// Something went wrong; it loads the World again.
     Recovering {
@@ -50,9 +49,7 @@ impl Phase {
 /// The state of the loop after its last batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// What it does.
     pub phase: Phase,
-    /// Its epoch.
     pub epoch: i64,
     /// The revision of its last batch.
     pub revision: i64,

@@ -10,7 +10,6 @@ use crate::store::Previous;
 
 /// Where the time comes from.
 pub trait Clock: Send + Sync + 'static {
-    /// The wall clock.
     fn wall(&self) -> Timestamp;
     /// Time since some moment; never goes back.
     fn elapsed(&self) -> Duration;
@@ -57,11 +56,10 @@ impl Clock for MachineClock {
     }
 }
 
-/// A server that was away for longer is taken to have been away for so long: a wall clock that is wildly off must not end
-/// every wait at once.
+/// A server that was away for longer is taken to have been away for so long: a wall clock that is wildly off
+/// must not end every wait at once.
 const LONGEST_AWAY: Span = Span::hours(24 * 7);
 
-/// Both clocks.
 pub(super) struct EngineTime {
     clock: Arc<dyn Clock>,
     /// What the clock that only goes forward showed, when.
@@ -70,8 +68,8 @@ pub(super) struct EngineTime {
 }
 
 impl EngineTime {
-    /// Goes on from the last batch. If the machine has not been started anew since, its own uptime tells how long ago that
-    /// was; else only the wall clock can, for what it is worth.
+    /// Goes on from the last batch. If the machine has not been started anew since, its own uptime tells how
+    /// long ago that was; else only the wall clock can, for what it is worth.
     pub fn going_on(clock: Arc<dyn Clock>, previous: Option<&Previous>) -> Self {
         let at = clock.elapsed();
         let base = previous.map_or(Mono(0), |previous| {

@@ -15,12 +15,11 @@ use tokio::sync::{mpsc, watch};
 
 use super::catalogue::Catalogue;
 use super::disk::Disk;
-use super::event;
 use super::handle::{Message, OrderError, OrderMail, ReportMail};
 use super::over::Waiters;
 use super::status::{Phase, Status};
 use super::time::EngineTime;
-use super::{Commit, DataLock, Options};
+use super::{Commit, DataLock, Options, event};
 use crate::clock;
 use crate::hands::Hands;
 use crate::store::{self, Answered, BatchRow, CommandRow, Person, Store, Trace, WriteTx, json};
@@ -43,7 +42,6 @@ const CAREFUL: u32 = 32;
 
 type Judged = Result<Answer, Reason>;
 
-/// Owns the World.
 pub(super) struct Loop {
     pub store: Arc<Store>,
     pub hands: Box<dyn Hands>,
@@ -163,8 +161,8 @@ impl Loop {
         let mut pause = FIRST_PAUSE;
         loop {
             let (mut work, now, is_load) = match self.loaded.take() {
-                // It looks at what became due while nobody looked; that also asks whether the epoch is still ours, so that what
-                // is wanted is told only then.
+                // It looks at what became due while nobody looked; that also asks whether the epoch is still
+                // ours, so that what is wanted is told only then.
                 Some(now) => (self.absence(now), now, true),
                 None => {
                     if !self.gather(&mut mail).await {
@@ -264,7 +262,8 @@ impl Loop {
     }
 
     fn is_due(&self, now: Now) -> bool {
-        // A clock that was ahead by hours and was set right: what was planned by it must be planned anew, at once.
+        // A clock that was ahead by hours and was set right: what was planned by it must be planned anew, at
+        // once.
         let was_ahead = self.last_wall.since(now.wall) > SMALL_STEP_BACK;
         was_ahead
             || self.wake.is_some_and(|wake| wake <= now.mono)
@@ -280,7 +279,8 @@ impl Loop {
         wake.min(wake_wall).min(prune).clamp(SHORTEST_NAP, LONGEST_NAP)
     }
 
-    /// One batch: looks up, steps, writes, and only then tells. What is left in `work` after an error was not told anything.
+    /// One batch: looks up, steps, writes, and only then tells. What is left in `work` after an error was not
+    /// told anything.
     async fn batch(&mut self, work: &mut Vec<Work>, now: Now, mut is_load: bool) -> Result<(), Trouble> {
         let began = clock::instant();
         let is_first = is_load;
@@ -434,7 +434,8 @@ impl Loop {
         }
     }
 
-    /// All records as JSON when it is time for that. The World is then made of them anew, as a replay will make it.
+    /// All records as JSON when it is time for that. The World is then made of them anew, as a replay will
+    /// make it.
     fn snapshot(&mut self, now: Now, is_load: &mut bool) -> Option<String> {
         let is_due =
             self.snapshot_at.is_none_or(|at| at > now.wall || now.wall.since(at) >= self.options.snapshot_every);
@@ -452,8 +453,8 @@ impl Loop {
         Some(text)
     }
 
-    /// Orders for a workspace that does not exist. Who may give orders was judged before, so there are none; but one of them
-    /// would spoil the batch for all others, since the history is kept by workspace.
+    /// Orders for a workspace that does not exist. Who may give orders was judged before, so there are none;
+    /// but one of them would spoil the batch for all others, since the history is kept by workspace.
     async fn refuse_strangers(&mut self, tx: &mut WriteTx<'_>, work: &mut Vec<Work>) -> Result<(), Trouble> {
         let mut strangers: Vec<WorkspaceId> = Vec::new();
         for item in work.iter() {
@@ -477,8 +478,8 @@ impl Loop {
         Ok(())
     }
 
-    /// On a full disk only what frees something is taken. The refusal is not stored: there will be room again.
-    /// What was answered before still gets its answer.
+    /// On a full disk only what frees something is taken. The refusal is not stored: there will be room
+    /// again. What was answered before still gets its answer.
     async fn refuse_for_want_of_room(&mut self, work: &mut Vec<Work>) -> Result<(), Trouble> {
         self.look_at_disk().await;
         let Some(disk) = self.disk.as_ref().filter(|disk| disk.is_low()) else { return Ok(()) };
@@ -551,7 +552,8 @@ impl Loop {
         }
     }
 
-    /// Sits a pause out. Whoever comes meanwhile is told at once rather than kept waiting for a store that may be gone.
+    /// Sits a pause out. Whoever comes meanwhile is told at once rather than kept waiting for a store that
+    /// may be gone.
     async fn wait_out(&mut self, pause: Duration) -> Option<Phase> {
         let over = tokio::time::sleep(pause);
         tokio::pin!(over);
@@ -567,7 +569,8 @@ impl Loop {
         }
     }
 
-    /// Takes a new epoch, which waits for a commit of ours that may still be going on; false if somebody else was quicker.
+    /// Takes a new epoch, which waits for a commit of ours that may still be going on; false if somebody else
+    /// was quicker.
     async fn reload(&mut self) -> store::Result<bool> {
         let Some(epoch) = self.store.take_epoch(&self.engine, Some(self.epoch)).await? else { return Ok(false) };
         self.epoch = epoch;
@@ -618,8 +621,8 @@ fn id(work: &Work) -> Option<&str> {
     }
 }
 
-/// Answers what was answered before, and takes out what comes twice in this batch: those get the answer of the first, whose
-/// place is given with them.
+/// Answers what was answered before, and takes out what comes twice in this batch: those get the answer of
+/// the first, whose place is given with them.
 fn answer_known(work: &mut Vec<Work>, known: &Answered) -> Vec<(usize, Box<OrderMail>)> {
     let mut twins = Vec::new();
     let mut fresh: Vec<Work> = Vec::with_capacity(work.len());

@@ -108,7 +108,8 @@ impl Store {
         Ok(())
     }
 
-    /// As whom that person runs on the server's own machine; made when it is first asked for, and kept for good.
+    /// As whom that person runs on the server's own machine; made when it is first asked for, and kept for
+    /// good.
     pub async fn local_user(&self, user: &UserId) -> Result<LocalUser> {
         let look = "select uid, handle from local_users where user_id = $1";
         if let Some(row) = self.reader.row(sqlx::query(look).bind(user.as_str())).await? {

@@ -8,7 +8,8 @@ use super::{Error, Result, Store};
 use crate::run::{CommandId, OrderError};
 
 impl Store {
-    /// The answer that a command got before, if it got one. An id that was used for something else is one that was reused.
+    /// The answer that a command got before, if it got one. An id that was used for something else is one
+    /// that was reused.
     pub async fn known_answer(
         &self,
         workspace: &WorkspaceId,

@@ -1,4 +1,5 @@
-//! Sessions at the addresses of applications: each belongs to a session of the portal and is worth nothing without it.
+//! Sessions at the addresses of applications: each belongs to a session of the portal and is worth nothing
+//! without it.
 
 use atelier_domain::compute::InstanceId;
 use atelier_domain::{SessionKey, Timestamp, UserId};
@@ -15,11 +16,8 @@ pub struct AppSession {
     pub id: String,
     /// The session of the portal that it belongs to.
     pub session: SessionKey,
-    /// Whose it is.
     pub user: UserId,
-    /// Of which instance.
     pub instance: InstanceId,
-    /// At which application.
     pub app: String,
 }
 

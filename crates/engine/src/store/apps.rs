@@ -32,7 +32,8 @@ impl Store {
         Ok(rows.iter().filter_map(id).collect())
     }
 
-    /// Forgets the applications of an instance that is no more, or is no more its owner's. No revision: nobody sees them.
+    /// Forgets the applications of an instance that is no more, or is no more its owner's. No revision:
+    /// nobody sees them.
     pub async fn drop_apps_of(&self, instance: InstanceId) -> Result<()> {
         let _in_line = self.write_lock.lock().await;
         let text = "delete from instance_apps where instance_id = $1";

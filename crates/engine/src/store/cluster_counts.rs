@@ -1,5 +1,5 @@
-//! How many nodes of a cluster were in which state, for its chart: a row when that has changed. Only for machines and their
-//! drawings, so it takes no revision.
+//! How many nodes of a cluster were in which state, for its chart: a row when that has changed. Only for
+//! machines and their drawings, so it takes no revision.
 
 use atelier_domain::compute::ClusterId;
 use atelier_domain::time::Timestamp;
@@ -15,18 +15,15 @@ pub struct NodeCounts {
     pub preparing: u64,
     /// Ready nodes without a job.
     pub idle: u64,
-    /// Nodes with jobs.
     pub running: u64,
     /// Nodes on their way out.
     pub leaving: u64,
     /// Nodes that nobody can talk to.
     pub unusable: u64,
-    /// Jobs that wait.
     pub queued: u64,
 }
 
 impl NodeCounts {
-    /// All nodes.
     pub const fn nodes(&self) -> u64 {
         self.preparing + self.idle + self.running + self.leaving + self.unusable
     }
@@ -56,7 +53,8 @@ impl Store {
         Ok(())
     }
 
-    /// What the nodes of a cluster did since an instant, the oldest first. Begins with what they did at that instant.
+    /// What the nodes of a cluster did since an instant, the oldest first. Begins with what they did at that
+    /// instant.
     pub async fn cluster_counts(&self, cluster: ClusterId, since: Timestamp) -> Result<Vec<(Timestamp, NodeCounts)>> {
         let mut sql = Sql::new(format!("select {COLUMNS} from cluster_counts where cluster_id = "));
         sql.bind(number(cluster.0)).push(" and at >= coalesce((select max(at) from cluster_counts where cluster_id = ");

@@ -1,9 +1,9 @@
 //! Reading what was decided and why. It is written by the engine's batches alone.
 
-use atelier_domain::compute::{ClusterId, JobId, NodeId};
+use atelier_domain::WorkspaceId;
+use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId};
 use atelier_domain::time::Timestamp;
 use atelier_domain::world::About;
-use atelier_domain::{WorkspaceId, compute::InstanceId};
 use sqlx::Row as _;
 
 use super::sql::Sql;
@@ -16,9 +16,7 @@ pub struct DecisionEntry {
     pub revision: i64,
     /// Its place in that revision.
     pub ordinal: i64,
-    /// When.
     pub at: Timestamp,
-    /// About what.
     pub about: About,
     /// The code of its reason.
     pub code: String,
@@ -77,11 +75,10 @@ impl Store {
 /// Why an instance stopped, or that it has a node again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerChange {
-    /// Which.
     pub instance: InstanceId,
-    /// When.
     pub at: Timestamp,
-    /// The code of its reason: `by-schedule`, `as-postponed`, `idle`, `by-person`, or `node-ready` for a start.
+    /// The code of its reason: `by-schedule`, `as-postponed`, `idle`, `by-person`, or `node-ready` for a
+    /// start.
     pub code: String,
 }
 
@@ -89,8 +86,8 @@ pub struct PowerChange {
 const MOST_CHANGES: i64 = 50_000;
 
 impl Store {
-    /// When instances of a workspace stopped and why, and when they had a node again, the oldest first: as far back as decisions
-    /// are kept.
+    /// When instances of a workspace stopped and why, and when they had a node again, the oldest first: as
+    /// far back as decisions are kept.
     pub async fn power_changes(&self, workspace: &WorkspaceId, until: Timestamp) -> Result<Vec<PowerChange>> {
         let mut sql = Sql::new("select about_id, at, code from decisions where workspace_id = ");
         sql.bind(workspace.as_str());

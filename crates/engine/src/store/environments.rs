@@ -14,9 +14,7 @@ use crate::environments::BuildFailure;
 /// An environment, without its versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentRow {
-    /// Its name.
     pub name: ComputeName,
-    /// Whose it is.
     pub owner: UserId,
     /// That person's name, as it was then.
     pub owner_name: String,
@@ -27,7 +25,6 @@ pub struct EnvironmentRow {
 /// A version of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentVersion {
-    /// Of which environment.
     pub name: ComputeName,
     /// Its number, from 1.
     pub version: u32,
@@ -35,11 +32,9 @@ pub struct EnvironmentVersion {
     pub recipe: String,
     /// What was noted about it.
     pub note: String,
-    /// Who made it.
     pub author: UserId,
     /// That person's name, as it was then.
     pub author_name: String,
-    /// When.
     pub created_at: Timestamp,
     /// When a job was last submitted with it.
     pub used_at: Option<Timestamp>,
@@ -48,9 +43,7 @@ pub struct EnvironmentVersion {
 /// What is kept about a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildRow {
-    /// Of what.
     pub hash: EnvironmentHash,
-    /// Where it stands.
     pub state: KeptState,
     /// What was in it.
     pub packages: Packages,
@@ -67,7 +60,6 @@ pub struct BuildRow {
 pub enum KeptState {
     /// Somebody wants it built.
     Wanted,
-    /// It was built.
     Ready,
     /// It could not be built.
     Failed(BuildFailure),
@@ -98,7 +90,6 @@ impl Store {
         rows.iter().map(environment).collect()
     }
 
-    /// One environment.
     pub async fn environment(&self, workspace: &WorkspaceId, name: &ComputeName) -> Result<Option<EnvironmentRow>> {
         let sql = format!("select {OF_ENVIRONMENT} from environments where workspace_id = $1 and name = $2");
         let row = self.reader.row(sqlx::query(&sql).bind(workspace.as_str()).bind(name.as_str())).await?;
@@ -209,8 +200,8 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    /// Makes the next version of an environment; the first makes the environment as well. `is_new` says whether there must be
-    /// none of that name, or one. Gives its number, or why it cannot be.
+    /// Makes the next version of an environment; the first makes the environment as well. `is_new` says
+    /// whether there must be none of that name, or one. Gives its number, or why it cannot be.
     pub async fn add_environment_version(
         &mut self,
         workspace: &WorkspaceId,
@@ -373,7 +364,6 @@ impl WriteTx<'_> {
 /// A version to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct NewVersion<'a> {
-    /// Of which environment.
     pub name: &'a ComputeName,
     /// Whether that is to be made with it.
     pub is_new: bool,

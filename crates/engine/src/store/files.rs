@@ -13,9 +13,7 @@ use super::{Author, JobRow, Result, Store, WriteTx};
 /// Somebody who has a folder in Files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileOwner {
-    /// The account.
     pub id: UserId,
-    /// Their name.
     pub name: String,
     /// The name of their folder.
     pub handle: String,
@@ -56,7 +54,8 @@ impl Store {
         Ok(row.map(|row| u64::try_from(row.get::<i64, _>(0)).unwrap_or_default()))
     }
 
-    /// Jobs that are over, whose outputs are wanted in Files and were not looked at yet, with the folder; the oldest first.
+    /// Jobs that are over, whose outputs are wanted in Files and were not looked at yet, with the folder; the
+    /// oldest first.
     pub async fn outputs_to_keep(&self, most: u32) -> Result<Vec<(JobRow, String)>> {
         let mut sql = Sql::new(
             "select j.id, j.workspace_id, p.keep_in from job_payloads p join jobs j on j.payload_id = p.job_id \
@@ -75,7 +74,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The folder of Files in which the outputs of a job are wanted; empty if in none. Jobs of an array have the same.
+    /// The folder of Files in which the outputs of a job are wanted; empty if in none. Jobs of an array have
+    /// the same.
     pub async fn keeps_in(&self, job: JobId) -> Result<String> {
         let number = |job: JobId| i64::try_from(job.0).unwrap_or(i64::MAX);
         let mut sql =

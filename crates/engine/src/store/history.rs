@@ -13,19 +13,15 @@ pub struct HistoryEntry {
     pub revision: i64,
     /// Its place in that revision.
     pub ordinal: i64,
-    /// When.
     pub at: Timestamp,
     /// Who, if a person.
     pub actor: Option<UserId>,
-    /// Who, by name.
     pub actor_name: String,
     /// The kind of event.
     pub kind: String,
     /// What was done, without the actor.
     pub sentence: String,
-    /// The reason given.
     pub why: Option<String>,
-    /// The request.
     pub request: Option<String>,
 }
 

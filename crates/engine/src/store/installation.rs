@@ -13,7 +13,6 @@ use crate::clock;
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
-    /// The id.
     pub id: WorkspaceId,
     /// The short name in paths.
     pub slug: String,
@@ -26,7 +25,6 @@ pub struct Workspace {
 pub struct FirstAccount {
     /// The workspace's name for people.
     pub workspace: String,
-    /// The Owner's name.
     pub name: String,
     /// The sign-in name.
     pub email: String,
@@ -43,7 +41,8 @@ impl Store {
         Ok(row.map(|row| row.get(0)).unwrap_or_default())
     }
 
-    /// What tokens of instances and jobs are signed with. The first server that asks makes it; all others find the same.
+    /// What tokens of instances and jobs are signed with. The first server that asks makes it; all others
+    /// find the same.
     pub async fn workload_key(&self) -> Result<String> {
         let fresh: String = (0..4).map(|_| format!("{:016x}", rand::random::<u64>())).collect();
         let _in_line = self.write_lock.lock().await;

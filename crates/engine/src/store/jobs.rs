@@ -26,11 +26,9 @@ const FROM_RANGES: &str = " from job_ranges j left join job_payloads p on p.job_
 pub struct JobRow {
     /// Its record, as it is or as it was when it was over.
     pub job: Job,
-    /// Its state.
     pub state: JobState,
     /// When it was over.
     pub ended: Option<Timestamp>,
-    /// How it ended.
     pub verdict: Option<Verdict>,
     /// What people call it.
     pub name: String,
@@ -43,7 +41,8 @@ pub struct JobRow {
 pub struct JobLine {
     /// The job; the first of an array that fits.
     pub row: JobRow,
-    /// How many jobs of the array are in which state, those included that do not fit; empty for a job by itself.
+    /// How many jobs of the array are in which state, those included that do not fit; empty for a job by
+    /// itself.
     pub array: BTreeMap<JobState, u64>,
     /// How many of them are not made yet: they wait, and nothing has happened to them.
     pub unmade: u64,
@@ -54,9 +53,7 @@ pub struct JobLine {
 pub struct JobFilter {
     /// In one of these states; in any if none is named.
     pub states: Vec<JobState>,
-    /// Whose.
     pub owner: Option<UserId>,
-    /// On which compute.
     pub target: Option<Target>,
     /// On any serverless compute.
     pub is_serverless: bool,
@@ -146,7 +143,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The first jobs of the arrays of those of these jobs that have no rows of their own: under them is kept what they run.
+    /// The first jobs of the arrays of those of these jobs that have no rows of their own: under them is kept
+    /// what they run.
     pub(super) async fn arrays_of(&self, ids: &[JobId]) -> Result<HashMap<JobId, JobId>> {
         let rows = self.jobs_in_ranges(ids).await?;
         Ok(rows.into_iter().map(|(id, row)| (id, row.job.payload())).collect())
@@ -246,8 +244,8 @@ impl Store {
         Ok(times)
     }
 
-    /// What jobs have cost so far, in billionths of the currency, as far as it is settled; none of the hours before that of
-    /// `since` are looked at. What cost nothing is left out.
+    /// What jobs have cost so far, in billionths of the currency, as far as it is settled; none of the hours
+    /// before that of `since` are looked at. What cost nothing is left out.
     pub async fn job_costs(
         &self,
         workspace: &WorkspaceId,
@@ -363,8 +361,8 @@ fn restrict(sql: &mut Sql, workspace: &WorkspaceId, filter: &JobFilter) {
     }
 }
 
-/// A tag as it stands in the JSON of all tags. A quotation mark within another one is escaped there, so this finds names
-/// and values alone.
+/// A tag as it stands in the JSON of all tags. A quotation mark within another one is escaped there, so this
+/// finds names and values alone.
 fn tag_text(tag: &str) -> Option<String> {
     let (name, value) = match tag.trim().split_once('=') {
         Some((name, value)) => (name.trim(), Some(value.trim())),
@@ -428,7 +426,8 @@ fn add(counts: &mut BTreeMap<JobState, u64>, state: String, count: i64) {
     }
 }
 
-/// Ids are counted up from 1, so they never reach the end of the store's numbers; whoever types more finds nothing.
+/// Ids are counted up from 1, so they never reach the end of the store's numbers; whoever types more finds
+/// nothing.
 fn number(id: JobId) -> i64 {
     i64::try_from(id.0).unwrap_or(i64::MAX)
 }

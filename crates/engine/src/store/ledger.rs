@@ -1,5 +1,5 @@
-//! Reading the ledger: what computes and jobs have cost. It is written by the engine's batches alone, hour by hour; what a
-//! node has used since its last settlement is in the World and not here.
+//! Reading the ledger: what computes and jobs have cost. It is written by the engine's batches alone, hour by
+//! hour; what a node has used since its last settlement is in the World and not here.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,8 @@ impl Store {
         Ok(found.get(&name).copied().unwrap_or_default())
     }
 
-    /// What a job has cost, wherever it ran; none of the hours before `since_hour`, that of its submission, are looked at.
+    /// What a job has cost, wherever it ran; none of the hours before `since_hour`, that of its submission,
+    /// are looked at.
     pub async fn cost_of_job(&self, workspace: &WorkspaceId, job: JobId, since_hour: i64) -> Result<Charge> {
         let mut sql = Sql::new(
             "select coalesce(cast(sum(millis) as bigint), 0), coalesce(cast(sum(cost) as bigint), 0) from ledger where \

@@ -1,10 +1,10 @@
 //! The store: SQLite by default, PostgreSQL when asked for, with the same portable statements.
 //!
 //! Ground rules:
-//! - one write connection, guarded by a lock, and a pool that only reads: SQLite has one writer anyway, and PostgreSQL
-//!   gains the same order of events;
-//! - what people can see changes only through [`WriteTx`], which takes the next revision first. On PostgreSQL that row is
-//!   locked by it until the commit, so changes of two servers never interleave;
+//! - one write connection, guarded by a lock, and a pool that only reads: SQLite has one writer anyway, and
+//!   PostgreSQL gains the same order of events;
+//! - what people can see changes only through [`WriteTx`], which takes the next revision first. On PostgreSQL
+//!   that row is locked by it until the commit, so changes of two servers never interleave;
 //! - one file per noun, rows stay private, domain types go in and out.
 
 mod agents;
@@ -53,13 +53,12 @@ pub use people::{Account, NewAccount, PeopleFilter, PeopleOrder, Person, SeenAt}
 pub use sessions::{WebSession, WebSessionInfo};
 pub use sharing::{NewShare, ShareKey, SharedApp};
 pub use spending::{SERVERLESS, SpendBy, SpendFilter};
-pub use ssh::SshKey;
-pub use tokens::Token;
-pub use write::{Author, WriteTx};
-
 use sqlx::AnyPool;
 use sqlx::any::AnyPoolOptions;
+pub use ssh::SshKey;
+pub use tokens::Token;
 use tokio::sync::Mutex;
+pub use write::{Author, WriteTx};
 
 use self::readers::Readers;
 use crate::live::Live;
@@ -67,26 +66,18 @@ use crate::live::Live;
 /// Which database is behind the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The embedded one.
     Sqlite,
-    /// A server.
     Postgres,
 }
 
 /// What went wrong in the store, for the log; people see a request id.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A statement failed.
     #[error("database: {0}")]
     Database(#[from] sqlx::Error),
     /// A row holds something that this version cannot read.
     #[error("the row of {what} holds {value:?}, which this version cannot read")]
-    Unreadable {
-        /// Which row.
-        what: &'static str,
-        /// Its text.
-        value: String,
-    },
+    Unreadable { what: &'static str, value: String },
     /// Something unique exists already.
     #[error("{0} exists already")]
     Taken(&'static str),
@@ -99,7 +90,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug)]
 pub struct Store {
     kind: Kind,
-    /// A pool of one, so that a broken connection is replaced; the lock keeps callers in line without a time-out.
+    /// A pool of one, so that a broken connection is replaced; the lock keeps callers in line without a
+    /// time-out.
     writer: AnyPool,
     write_lock: Mutex<()>,
     reader: Readers,

@@ -13,8 +13,8 @@ use super::{Error, Result, Store};
 const AT_ONCE: i64 = 500;
 
 impl Store {
-    /// The hashes of all files that jobs after that one name, and the last job that was looked at: what a job names never
-    /// changes.
+    /// The hashes of all files that jobs after that one name, and the last job that was looked at: what a job
+    /// names never changes.
     pub async fn blobs_of_jobs(&self, after: JobId) -> Result<(HashSet<String>, JobId)> {
         let after = i64::try_from(after.0).unwrap_or(i64::MAX);
         let newest = Sql::new("select cast(coalesce(max(job_id), 0) as bigint) from job_payloads");
@@ -52,7 +52,8 @@ fn gather_from(what: &'static str, body: String, named: &mut HashSet<String>) ->
     Ok(())
 }
 
-/// Every text that could be a hash, wherever it stands: what is kept too long does less harm than what is missing.
+/// Every text that could be a hash, wherever it stands: what is kept too long does less harm than what is
+/// missing.
 fn gather(value: &Value, named: &mut HashSet<String>) {
     match value {
         Value::String(text) if text.len() == 64 => _ = named.insert(text.clone()),

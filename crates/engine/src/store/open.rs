@@ -21,7 +21,6 @@ pub enum OpenError {
     /// The address is of no database we know.
     #[error("the database address must start with sqlite: or postgres:")]
     UnknownKind,
-    /// No connection.
     #[error("the database cannot be opened: {source}")]
     Connect {
         /// What the database said.
@@ -51,22 +50,12 @@ pub enum OpenError {
     #[error(
         "step {step} of the database is not the one that this binary knows; it was made by another build of Atelier"
     )]
-    Different {
-        /// Which step.
-        step: i64,
-    },
-    /// A migration failed.
+    Different { step: i64 },
     #[error("the database could not be brought up to date: {source}")]
-    Migrate {
-        /// What failed.
-        source: MigrateError,
-    },
+    Migrate { source: MigrateError },
     /// The first look at the data failed.
     #[error("the database could not be read: {source}")]
-    Read {
-        /// What failed.
-        source: super::Error,
-    },
+    Read { source: super::Error },
 }
 
 impl Store {
@@ -102,7 +91,8 @@ impl Store {
         refuse_newer(&writer, missing).await?;
         check_writable(&writer).await?;
         if kind == Kind::Sqlite {
-            // Kept in the file, so once is enough; only now, since a database that is refused must stay as it is.
+            // Kept in the file, so once is enough; only now, since a database that is refused must stay as it
+            // is.
             writer.execute("pragma journal_mode = wal").await.map_err(|source| OpenError::ReadOnly { source })?;
         }
         MIGRATIONS.run(&writer).await.map_err(|source| match source {
@@ -121,7 +111,6 @@ impl Store {
 /// What to do where there is no database yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Make it.
     Make,
     /// Refuse: a mistyped directory must not become an empty installation.
     Refuse,
@@ -139,8 +128,8 @@ async fn connect_writer(kind: Kind, options: AnyConnectOptions) -> Result<AnyPoo
         .max_connections(1)
         .min_connections(1)
         .acquire_timeout(Duration::from_secs(10))
-        // A commit that failed for want of room ends SQLite's transaction without sqlx knowing it; such a connection would
-        // take later changes into a transaction that nobody ever commits.
+        // A commit that failed for want of room ends SQLite's transaction without sqlx knowing it; such a
+        // connection would take later changes into a transaction that nobody ever commits.
         .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
         .after_connect(move |connection, _| Box::pin(prepare(connection, kind, Access::Write)))
         .connect_with(options)
@@ -158,9 +147,8 @@ pub(super) async fn prepare(connection: &mut AnyConnection, kind: Kind, access: 
         (Kind::Sqlite, Access::Read) => {
             &["pragma query_only = on", "pragma busy_timeout = 5000", "pragma cache_size = -2000"]
         }
-        // A server that hangs must not hold the one writer for ever.
-        // Nor may a server that froze in the middle of a change hold its successor; and fencing counts on what is committed
-        // being seen.
+        // A server that hangs must not hold the one writer for ever. Nor may a server that froze in the
+        // middle of a change hold its successor; and fencing counts on what is committed being seen.
         (Kind::Postgres, Access::Write) => &[
             "set statement_timeout = '30s'",
             "set idle_in_transaction_session_timeout = '30s'",

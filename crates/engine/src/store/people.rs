@@ -15,19 +15,16 @@ use crate::live::Cut;
 /// A person as lists show them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// The account.
     pub id: UserId,
     /// The workspace whose Owners look after it.
     pub workspace: WorkspaceId,
     /// The sign-in name.
     pub email: String,
-    /// The name.
     pub name: String,
     /// Where the account stands.
     pub state: AccountState,
     /// The time zone.
     pub time_zone: String,
-    /// The theme.
     pub theme: Theme,
     /// When it was made.
     pub created_at: Timestamp,
@@ -59,7 +56,6 @@ impl Person {
 /// A person with what sign-in needs.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// The person.
     pub person: Person,
     /// The argon2id hash.
     pub password_hash: String,
@@ -74,7 +70,6 @@ pub struct NewAccount {
     pub workspace: WorkspaceId,
     /// The sign-in name, in lower case.
     pub email: String,
-    /// The name.
     pub name: String,
     /// The argon2id hash.
     pub password_hash: String,
@@ -82,16 +77,13 @@ pub struct NewAccount {
     pub must_change_password: bool,
     /// The time zone.
     pub time_zone: String,
-    /// The theme.
     pub theme: Theme,
-    /// The roles.
     pub roles: Vec<Role>,
 }
 
 /// What a list of people is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PeopleOrder {
-    /// By name.
     #[default]
     Name,
     /// By the last request.
@@ -119,7 +111,6 @@ pub struct PeopleFilter {
     pub role: Option<Role>,
     /// Only in this state.
     pub state: Option<AccountState>,
-    /// The order.
     pub order: PeopleOrder,
     /// From last to first.
     pub descending: bool,
@@ -132,8 +123,8 @@ pub struct PeopleFilter {
 /// A person's or session's last request, as it is flushed.
 pub type SeenAt<'a> = (&'a str, Timestamp);
 
-/// What [`person`] reads. The roles come along in one column: a statement of their own would be a second trip to the
-/// database for nearly every request.
+/// What [`person`] reads. The roles come along in one column: a statement of their own would be a second trip
+/// to the database for nearly every request.
 pub(super) const COLUMNS: &str = "u.id, u.workspace_id, u.email, u.name, u.must_change_password, u.disabled, u.time_zone, \
     u.theme, u.created_at, u.seen_at, u.notices_read_at, \
     (select string_agg(a.role, ',') from role_assignments a where a.workspace_id = u.workspace_id \
@@ -154,7 +145,6 @@ impl Store {
         }))
     }
 
-    /// One person.
     pub async fn person(&self, id: &UserId) -> Result<Option<Person>> {
         Ok(self.people_by_id(std::slice::from_ref(id)).await?.pop())
     }
@@ -291,8 +281,8 @@ impl WriteTx<'_> {
         Ok(row.as_ref().map(person))
     }
 
-    /// Carries a verb out if the rules allow it, ends sessions where it must, and records it. The answer names whose
-    /// streams to cut after the commit.
+    /// Carries a verb out if the rules allow it, ends sessions where it must, and records it. The answer
+    /// names whose streams to cut after the commit.
     pub async fn change_account(
         &mut self,
         verb: AccountVerb,
@@ -366,7 +356,8 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Replaces the password, if it is still the one that was checked: `false` if somebody has reset it since.
+    /// Replaces the password, if it is still the one that was checked: `false` if somebody has reset it
+    /// since.
     pub async fn replace_password(&mut self, id: &UserId, checked: &str, hash: &str) -> Result<bool> {
         let replaced = sqlx::query(
             "update users set password_hash = $1, must_change_password = 0 where id = $2 and password_hash = $3",

@@ -1,9 +1,9 @@
 //! The connections that only read.
 //!
-//! sqlx's own pool asks a connection whether it still lives each time it comes back. On SQLite that is a second trip to the
-//! connection's thread, as expensive as most statements here; on PostgreSQL a second trip over the network. This one keeps
-//! a connection whose statement came to its end and drops every other: one that failed, and one whose caller went away in
-//! the middle of it.
+//! sqlx's own pool asks a connection whether it still lives each time it comes back. On SQLite that is a
+//! second trip to the connection's thread, as expensive as most statements here; on PostgreSQL a second trip
+//! over the network. This one keeps a connection whose statement came to its end and drops every other: one
+//! that failed, and one whose caller went away in the middle of it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -23,17 +23,14 @@ pub struct WebSessionInfo {
     pub key: SessionKey,
     /// The workspace that was signed in to.
     pub workspace: WorkspaceId,
-    /// Whose it is.
     pub user: UserId,
     /// The browser, as it said at sign-in.
     pub device: String,
     /// The network address at sign-in.
     pub address: String,
-    /// The sign-in.
     pub created_at: Timestamp,
     /// The last request that was flushed.
     pub seen_at: Timestamp,
-    /// The absolute end.
     pub ends_at: Timestamp,
 }
 
@@ -52,7 +49,8 @@ impl Store {
         Ok(row.map(|row| WebSession { info: info(&row, 0), data: row.get(8) }))
     }
 
-    /// A session with the person whose it is, in one trip to the database: every request of somebody signed in asks this.
+    /// A session with the person whose it is, in one trip to the database: every request of somebody signed
+    /// in asks this.
     pub async fn session_and_person(&self, key: &SessionKey) -> Result<Option<(WebSessionInfo, Person)>> {
         let sql = format!(
             "select {}, {JOINED} from web_sessions s join users u on u.id = s.user_id where s.id = $1",
@@ -69,8 +67,8 @@ impl Store {
         Ok(rows.iter().map(|row| info(row, 0)).collect())
     }
 
-    /// Writes a new session. Not if the account was disabled, its password replaced or its sessions ended since `epoch` was
-    /// read: `false`.
+    /// Writes a new session. Not if the account was disabled, its password replaced or its sessions ended
+    /// since `epoch` was read: `false`.
     pub async fn create_web_session(&self, session: &WebSession, epoch: i64) -> Result<bool> {
         let _in_line = self.write_lock.lock().await;
         let info = &session.info;
@@ -105,7 +103,6 @@ impl Store {
         Ok(written.rows_affected() == 1)
     }
 
-    /// Removes a session.
     pub async fn delete_web_session(&self, key: &SessionKey) -> Result<()> {
         let _in_line = self.write_lock.lock().await;
         sqlx::query("delete from web_sessions where id = $1").bind(key.as_str()).execute(&self.writer).await?;
@@ -125,8 +122,8 @@ impl Store {
 }
 
 impl WriteTx<'_> {
-    /// Ends the sessions of a person, all or all but one, and says how many there were. Sign-ins that are under way come too
-    /// late.
+    /// Ends the sessions of a person, all or all but one, and says how many there were. Sign-ins that are
+    /// under way come too late.
     pub async fn end_sessions(&mut self, user: &UserId, except: Option<&SessionKey>) -> Result<u64> {
         sqlx::query("update users set session_epoch = session_epoch + 1 where id = $1")
             .bind(user.as_str())

@@ -1,4 +1,5 @@
-//! Shares of applications. Whether one opens anything is judged by `atelier_domain::app_sharing`, with who owns the instance now.
+//! Shares of applications. Whether one opens anything is judged by `atelier_domain::app_sharing`, with who
+//! owns the instance now.
 
 use atelier_domain::app_sharing::{AppShare, Level};
 use atelier_domain::compute::InstanceId;
@@ -13,7 +14,6 @@ use super::{Author, Error, Result, Store, WriteTx};
 /// A share with what its owner sees of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedApp {
-    /// The share.
     pub share: AppShare,
     /// What the instance was called when it was shared.
     pub instance_name: String,
@@ -26,19 +26,14 @@ pub struct SharedApp {
 /// A share to be written.
 #[derive(Clone, Debug)]
 pub struct NewShare<'a> {
-    /// In which workspace.
     pub workspace: &'a WorkspaceId,
-    /// Of which instance.
     pub instance: InstanceId,
     /// What it is called.
     pub instance_name: &'a str,
-    /// Who owns it.
     pub owner: &'a UserId,
-    /// Which application.
     pub app: &'a str,
     /// What it is called.
     pub app_label: &'a str,
-    /// With whom.
     pub person: &'a Person,
     /// What they may do there.
     pub level: Level,
@@ -131,15 +126,16 @@ impl Store {
         Ok(rows.len() as u64)
     }
 
-    /// Forgets shares that opened nothing since then: their time was over, and nobody needs to see that any more.
+    /// Forgets shares that opened nothing since then: their time was over, and nobody needs to see that any
+    /// more.
     pub async fn drop_old_shares(&self, before: Timestamp) -> Result<u64> {
         let _in_line = self.write_lock.lock().await;
         let sql = "delete from instance_shares where until > 0 and until < $1";
         Ok(sqlx::query(sql).bind(before.0).execute(&self.writer).await?.rows_affected())
     }
 
-    /// Forgets the shares of instances that are gone, and those that somebody gave who does not own the instance any more:
-    /// they open nothing.
+    /// Forgets the shares of instances that are gone, and those that somebody gave who does not own the
+    /// instance any more: they open nothing.
     pub async fn drop_shares_of_others(&self, owners: &[(InstanceId, UserId)]) -> Result<u64> {
         let sql = "select distinct instance_id, owner_id from instance_shares";
         let rows = self.reader.rows(sqlx::query(sql)).await?;

@@ -14,8 +14,8 @@ impl Store {
         Ok(count(row.as_ref()))
     }
 
-    /// Counts one more failure under each subject, in one transaction, and gives the new counts. Two failures at the same
-    /// moment are both counted, since there is one writer.
+    /// Counts one more failure under each subject, in one transaction, and gives the new counts. Two failures
+    /// at the same moment are both counted, since there is one writer.
     pub async fn add_failure(&self, subjects: &[(String, Limit)], now: Timestamp) -> Result<Vec<Count>> {
         let _in_line = self.write_lock.lock().await;
         let mut tx = self.writer.begin().await?;

@@ -1,6 +1,7 @@
 //! Sums of the ledger over a stretch of hours: by hour, by compute, by person, by job.
 //!
-//! Every statement is bound to one workspace and to a stretch of hours, which is how the ledger's primary key begins.
+//! Every statement is bound to one workspace and to a stretch of hours, which is how the ledger's primary key
+//! begins.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,6 @@ impl SpendBy {
 /// Which part of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpendFilter {
-    /// Of which workspace.
     pub workspace: WorkspaceId,
     /// From this hour on, counted from 1970.
     pub from: i64,

@@ -1,5 +1,5 @@
-//! Statements put together from parts, for filters. sqlx's own builder writes `?` for the Any driver, which PostgreSQL does
-//! not take; this one numbers its placeholders.
+//! Statements put together from parts, for filters. sqlx's own builder writes `?` for the Any driver, which
+//! PostgreSQL does not take; this one numbers its placeholders.
 
 use sqlx::Any;
 use sqlx::any::{AnyArguments, AnyRow};
@@ -46,7 +46,6 @@ impl Sql {
         Self { text: text.into(), values: Vec::new() }
     }
 
-    /// Adds fixed text.
     pub fn push(&mut self, text: &str) -> &mut Self {
         self.text.push_str(text);
         self

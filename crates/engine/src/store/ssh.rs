@@ -14,9 +14,7 @@ use super::{Author, Result, Store, WriteTx};
 /// A key as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshKey {
-    /// The id.
     pub id: SshKeyId,
-    /// Whose it is.
     pub user: UserId,
     /// What it is called.
     pub name: String,
@@ -155,7 +153,8 @@ impl WriteTx<'_> {
 }
 
 impl Store {
-    /// Forgets that an instance could be entered by SSH: it is gone, or somebody else's. Who has it now decides anew.
+    /// Forgets that an instance could be entered by SSH: it is gone, or somebody else's. Who has it now
+    /// decides anew.
     pub async fn drop_ssh_of(&self, instance: InstanceId) -> Result<()> {
         let _in_line = self.write_lock.lock().await;
         let text = "delete from ssh_instances where instance_id = $1";

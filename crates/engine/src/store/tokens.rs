@@ -13,11 +13,9 @@ use super::{Author, Result, Store, WriteTx};
 /// A token as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The id.
     pub id: TokenId,
     /// The workspace that it is for.
     pub workspace: WorkspaceId,
-    /// Whose it is.
     pub user: UserId,
     /// What it is called.
     pub name: String,

@@ -12,7 +12,6 @@ use super::{Result, Store};
 /// Who makes a change, from which request, and why.
 #[derive(Clone, Debug)]
 pub struct Author {
-    /// Who.
     pub actor: Actor,
     /// The id of the request, if there is one.
     pub request: String,

@@ -1,4 +1,5 @@
-//! What the engine's tests and measurements share: a store of its own, a scripted driver, and short ways to say orders.
+//! What the engine's tests and measurements share: a store of its own, a scripted driver, and short ways to
+//! say orders.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::sync::{Arc, Mutex};

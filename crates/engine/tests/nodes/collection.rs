@@ -116,7 +116,8 @@ async fn logs_and_outputs_go_some_time_after_the_end_of_their_job() {
     let folders = site.fleet.folders();
     let outputs = folders.outputs(&site.owner, job, 1, 0);
     let own = folders.job(&site.owner, job, 1, 0).parent().expect("of a person").to_owned();
-    // What people put there themselves: a link to elsewhere under the name of that job, and things that are none of it.
+    // What people put there themselves: a link to elsewhere under the name of that job, and things that are
+    // none of it.
     let elsewhere = data.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("made");
     std::fs::write(elsewhere.join("file"), "x").expect("written");

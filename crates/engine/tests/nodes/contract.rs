@@ -61,8 +61,8 @@ pub async fn keeps_the_contract(site: &Site, size: &str) {
     assert_eq!(driver.list().await.expect("lists"), []);
     assert_eq!(driver.exists(node).await, Ok(false));
 
-    // Something of ours that the engine does not know is listed, quarantined, and removed when somebody says so.
-    // It finds nobody who would tell it that it is not wanted, after which it would end by itself.
+    // Something of ours that the engine does not know is listed, quarantined, and removed when somebody says
+    // so. It finds nobody who would tell it that it is not wanted, after which it would end by itself.
     site.close_door();
     let stray = NodeId(900_001);
     let shape = Resources { cores: 500, memory: 256, gpus: 0 };

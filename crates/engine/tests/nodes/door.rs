@@ -69,7 +69,8 @@ async fn only_who_shows_the_right_token_or_secret_is_let_in() {
     // An agent of a later version may try again when the server is newer.
     let (why, again) = refusal(answer(&site, hello(node.0, VERSION + 1, join("x", "y"))).await);
     assert!(again && why.contains(&format!("{OLDEST} to {VERSION}")), "{why}");
-    // A node that is not there; a wrong token; somebody else's secret; a token that belongs to another agent by now.
+    // A node that is not there; a wrong token; somebody else's secret; a token that belongs to another agent
+    // by now.
     let (why, again) = refusal(answer(&site, hello(4_711, VERSION, join("x", "y"))).await);
     assert!(!again && why.contains("node-4711 is not known"), "{why}");
     let (why, again) = refusal(answer(&site, hello(node.0, VERSION, join("wrong", "mine"))).await);

@@ -211,7 +211,8 @@ impl Site {
         (row.job, row.verdict.expect("it is over"))
     }
 
-    /// Waits until something unknown is noticed; drivers list every half minute, so the next look is asked for.
+    /// Waits until something unknown is noticed; drivers list every half minute, so the next look is asked
+    /// for.
     pub async fn until_quarantined(&self, name: &str) {
         let name = name.to_owned();
         self.fleet.look_again().await;

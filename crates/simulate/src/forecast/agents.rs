@@ -1,4 +1,5 @@
-//! Drivers and agents of a future in which nothing goes wrong: launches work, and jobs end when they are expected to.
+//! Drivers and agents of a future in which nothing goes wrong: launches work, and jobs end when they are
+//! expected to.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -248,7 +249,8 @@ impl Agents {
             return;
         }
         let run = known.run_of(job, Span::ZERO);
-        // On an instance a job takes a slot and no cores of its own; what is there ahead of time takes its shape once it begins.
+        // On an instance a job takes a slot and no cores of its own; what is there ahead of time takes its
+        // shape once it begins.
         let shape = if job.ahead.is_some() { job.spec.shape } else { job.takes() };
         room.waiting.push_back(OnNode { part, shape, run });
         self.begin_waiting(part.node, now);

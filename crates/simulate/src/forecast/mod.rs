@@ -1,8 +1,9 @@
-//! When waiting jobs will start: the core run forward from a snapshot, with jobs that take as long as such jobs usually do.
+//! When waiting jobs will start: the core run forward from a snapshot, with jobs that take as long as such
+//! jobs usually do.
 //!
-//! Nothing new comes in that future: nobody submits, no launch fails, no node is lost. What is not known to end is taken to
-//! run for ever, so that who starts all the same has a time that can be relied on, and who does not is told which job is in the
-//! way.
+//! Nothing new comes in that future: nobody submits, no launch fails, no node is lost. What is not known to
+//! end is taken to run for ever, so that who starts all the same has a time that can be relied on, and who
+//! does not is told which job is in the way.
 
 mod agents;
 mod unknown;
@@ -84,16 +85,13 @@ pub struct Until {
 /// When a job starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Eta {
-    /// About then.
     Start {
         /// When it runs on all its nodes.
         at: Timestamp,
         /// When it is over; none if nobody knows how long it takes.
         end: Option<Timestamp>,
-        /// What happens before.
         until: Until,
     },
-    /// Nobody can say.
     Unknown(Unknown),
 }
 
@@ -106,7 +104,8 @@ pub enum WhatIf {
     Queued(Eta),
 }
 
-/// When each of these jobs starts, in their order. `now` is when that is asked; the excerpt may be a little older.
+/// When each of these jobs starts, in their order. `now` is when that is asked; the excerpt may be a little
+/// older.
 pub fn forecast(excerpt: Excerpt, known: &Expectations, now: Timestamp, jobs: &[JobId]) -> Vec<Eta> {
     let mut future = Future::new(excerpt, known, now);
     future.expect(jobs);

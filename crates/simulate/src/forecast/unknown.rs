@@ -12,7 +12,6 @@ use super::{HORIZON, MAX_STEPS};
 pub enum Unknown {
     /// A job before it has no known end.
     Endless {
-        /// Which.
         job: JobId,
         /// How many more like it run there.
         others: u64,
@@ -20,10 +19,7 @@ pub enum Unknown {
         usual: Option<Span>,
     },
     /// Only the beginning of its queue was looked at.
-    Beyond {
-        /// So many.
-        looked: u64,
-    },
+    Beyond { looked: u64 },
     /// It is longer until then than forecasts go.
     TooFar,
     /// More happens until then than one forecast works out.

@@ -17,15 +17,12 @@ use crate::scenario::Scenario;
 pub struct Report {
     /// What the scenario is called.
     pub scenario: String,
-    /// What it shows.
     pub about: String,
     /// Where its luck came from.
     pub seed: u64,
     /// The zone of its times.
     pub zone: String,
-    /// When it began.
     pub start: Timestamp,
-    /// When it ended.
     pub end: Timestamp,
     /// The currency of cost.
     pub currency: String,
@@ -43,7 +40,6 @@ pub struct Report {
 /// What came out under one policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyReport {
-    /// Its name.
     pub name: String,
     /// What it changes, in words.
     pub changes: Vec<String>,
@@ -83,7 +79,6 @@ pub struct PolicyReport {
 pub struct Waits {
     /// Of how many jobs: those that began.
     pub count: u64,
-    /// On average.
     pub mean_ms: u64,
     /// Half of them no longer than this.
     pub median_ms: u64,
@@ -91,7 +86,6 @@ pub struct Waits {
     pub p90_ms: u64,
     /// 99 of 100 no longer than this.
     pub p99_ms: u64,
-    /// The longest.
     pub max_ms: u64,
 }
 
@@ -102,7 +96,6 @@ pub struct Jobs {
     pub submitted: u64,
     /// Not taken.
     pub refused: u64,
-    /// Ended well.
     pub completed: u64,
     /// Ended with an error of their own.
     pub failed: u64,
@@ -131,20 +124,16 @@ pub struct Nodes {
     pub launches: u64,
     /// Of these: came to nothing.
     pub failed_launches: u64,
-    /// Died.
     pub lost: u64,
-    /// Were taken back.
     pub preempted: u64,
 }
 
 /// What came out for one person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PersonReport {
-    /// Who.
     pub name: String,
     /// Their share where the order is by shares.
     pub weight: i64,
-    /// Jobs they submitted.
     pub jobs: u64,
     /// Of these: ended well.
     pub completed: u64,

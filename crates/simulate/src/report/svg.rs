@@ -1,5 +1,5 @@
-//! The report as a picture: no script, no fonts of its own, light or dark as its reader's screen is. Colour is never alone:
-//! lines have their own dashes, and each policy its own panel.
+//! The report as a picture: no script, no fonts of its own, light or dark as its reader's screen is. Colour
+//! is never alone: lines have their own dashes, and each policy its own panel.
 
 use atelier_domain::schedule::Zone;
 use atelier_domain::time::{Span, Timestamp};

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use crate::dice::{Dice, Kind};
 use crate::scenario::Scenario;
 
-/// One submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     /// When, after the start.
@@ -14,7 +13,6 @@ pub(crate) struct Arrival {
     /// Whose, by their place among the people.
     pub person: usize,
     pub what: What,
-    /// How many jobs.
     pub count: u32,
     /// Its number among the arrivals of its source, from 0.
     pub number: u64,
@@ -22,7 +20,6 @@ pub(crate) struct Arrival {
     pub source: u64,
 }
 
-/// What is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// By a rule, by its place among them.

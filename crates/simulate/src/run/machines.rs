@@ -1,5 +1,5 @@
-//! The machines out there: made and removed by the driver's model, with agents that do what they are told. The World never
-//! sees them, only what is reported of them.
+//! The machines out there: made and removed by the driver's model, with agents that do what they are told.
+//! The World never sees them, only what is reported of them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -80,7 +80,6 @@ pub(crate) struct Work {
     /// Launches that were asked for.
     pub launches: u64,
     pub failed_launches: u64,
-    /// Nodes that died.
     pub lost: u64,
     /// Nodes that were taken back.
     pub preempted: u64,
@@ -152,7 +151,8 @@ impl<'scenario> Machines<'scenario> {
         self.scenario.sizes.get(size).map(|model| model.driver).unwrap_or_default()
     }
 
-    // ---- what happens -----------------------------------------------------------------------------------------------
+    // ---- what happens
+    // -----------------------------------------------------------------------------------------------
 
     /// Lets time pass until then; what is said is heard then.
     pub fn run(&mut self, until: u64, plans: &mut Plans, mut say: impl FnMut(Report)) {
@@ -336,7 +336,8 @@ impl<'scenario> Machines<'scenario> {
         }
     }
 
-    // ---- what is done -----------------------------------------------------------------------------------------------
+    // ---- what is done
+    // -----------------------------------------------------------------------------------------------
 
     /// Drivers and agents do what they are told.
     pub fn act(&mut self, now: u64, effects: &[Effect]) {
@@ -427,7 +428,8 @@ impl<'scenario> Machines<'scenario> {
         }
     }
 
-    // ---- the end ----------------------------------------------------------------------------------------------------
+    // ---- the end
+    // ----------------------------------------------------------------------------------------------------
 
     /// Counts what is still there and still runs at the end.
     pub fn close(&mut self, at: u64, plans: &Plans) {

@@ -44,9 +44,7 @@ pub enum Stopped {
     Cancelled,
     /// More happens than the scenario allows.
     TooManyEvents {
-        /// Under which policy.
         policy: String,
-        /// The bound.
         allowed: u64,
         /// How far it came.
         at: Timestamp,
@@ -55,7 +53,6 @@ pub enum Stopped {
     },
     /// The core would not make the site.
     NotMade {
-        /// Under which policy.
         policy: String,
         /// In the core's own words.
         why: String,

@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use atelier_domain::compute::JobId;
 use atelier_domain::world::Exit;
 
+use super::arrivals::{Arrival, What};
 use crate::dice::{Dice, Kind};
 use crate::scenario::Scenario;
 
-use super::arrivals::{Arrival, What};
-
-/// One job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub person: usize,

@@ -1,4 +1,5 @@
-//! What there was over time, as means over equal stretches: a chart has room for a few hundred, whatever happened.
+//! What there was over time, as means over equal stretches: a chart has room for a few hundred, whatever
+//! happened.
 
 use serde::Serialize;
 
@@ -18,7 +19,6 @@ pub struct Timeline {
     pub busy: Vec<f64>,
 }
 
-/// Gathers a timeline.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     every: u64,

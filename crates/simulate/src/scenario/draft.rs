@@ -1,5 +1,5 @@
-//! A scenario as it is written down, before anybody has looked at it. Each field is plain text or a number, so that all
-//! that is wrong can be said at once and with the field's own name.
+//! A scenario as it is written down, before anybody has looked at it. Each field is plain text or a number,
+//! so that all that is wrong can be said at once and with the field's own name.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,16 +32,12 @@ pub struct Draft {
     /// Where nodes are made.
     #[serde(default)]
     pub site: Vec<SiteDraft>,
-    /// What nodes are.
     #[serde(default)]
     pub size: Vec<SizeDraft>,
-    /// Where jobs run.
     #[serde(default)]
     pub cluster: Vec<ClusterDraft>,
-    /// Who submits.
     #[serde(default)]
     pub people: Vec<PeopleDraft>,
-    /// What they submit.
     #[serde(default)]
     pub jobs: Vec<JobsDraft>,
     /// What was submitted once, to be played again.
@@ -59,13 +55,10 @@ const fn one() -> u64 {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SiteDraft {
-    /// Its name.
     pub name: String,
     /// The cores of all its nodes together; no end of them if nobody says. So for the next two.
     pub cores: Option<f64>,
-    /// The memory.
     pub memory_gib: Option<f64>,
-    /// The GPUs.
     pub gpus: Option<u64>,
     /// How long a launch takes: `90 s` or `60 s to 2 min`.
     pub launch: Option<String>,
@@ -83,7 +76,6 @@ pub struct SiteDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeDraft {
-    /// Its name.
     pub name: String,
     /// Its family; `general` if nobody says.
     pub family: Option<String>,
@@ -91,9 +83,7 @@ pub struct SizeDraft {
     pub site: String,
     /// The cores of a node.
     pub cores: f64,
-    /// Its memory.
     pub memory_gib: f64,
-    /// Its GPUs.
     #[serde(default)]
     pub gpus: u64,
     /// What an hour costs.
@@ -115,7 +105,6 @@ pub struct SizeDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterDraft {
-    /// Its name.
     pub name: String,
     /// What its nodes are.
     pub size: String,
@@ -139,7 +128,6 @@ pub struct ClusterDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduledMinDraft {
-    /// So many nodes.
     pub nodes: u32,
     /// On these days: `mon` … `sun`; Monday to Friday if nobody says.
     pub days: Option<Vec<String>>,
@@ -159,7 +147,8 @@ pub struct PeopleDraft {
     pub name: String,
     /// How many; one if nobody says.
     pub count: Option<u32>,
-    /// Each one's share where the order is `fair-share`, beside those of others: 1 to 1000, and 100 if nobody says.
+    /// Each one's share where the order is `fair-share`, beside those of others: 1 to 1000, and 100 if nobody
+    /// says.
     pub weight: Option<i64>,
 }
 
@@ -181,7 +170,6 @@ pub struct HoursDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunsDraft {
-    /// All alike.
     pub fixed: Option<String>,
     /// Anything between two: `10 s to 2 min`.
     pub uniform: Option<String>,
@@ -207,7 +195,6 @@ pub struct JobsDraft {
     pub per_hour: f64,
     /// In which hours; at any if nobody says.
     pub hours: Option<HoursDraft>,
-    /// To which cluster.
     pub cluster: Option<String>,
     /// Or, without a cluster, on nodes of this size of their own.
     pub size: Option<String>,
@@ -249,7 +236,6 @@ pub struct HistoryDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyDraft {
-    /// Its name.
     pub name: String,
     /// See [`ClusterDraft::min`]; so for the others. What is not given stays as the cluster has it.
     pub min: Option<u32>,
@@ -257,7 +243,6 @@ pub struct PolicyDraft {
     pub max: Option<u32>,
     /// How long a node stays without a job.
     pub idle: Option<String>,
-    /// Who goes first.
     pub order: Option<String>,
     /// Whether small jobs may pass.
     pub backfill: Option<bool>,
@@ -274,15 +259,12 @@ pub struct PolicyDraft {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyClusterDraft {
-    /// Which.
     pub name: String,
-    /// The fewest nodes.
     pub min: Option<u32>,
     /// The most nodes.
     pub max: Option<u32>,
     /// How long a node stays without a job.
     pub idle: Option<String>,
-    /// Who goes first.
     pub order: Option<String>,
     /// Whether small jobs may pass.
     pub backfill: Option<bool>,

@@ -1,5 +1,5 @@
-//! Hours by a zone's clock, as stretches of the scenario's own time. The changes of clocks come from the same timetables
-//! that schedules of the product use.
+//! Hours by a zone's clock, as stretches of the scenario's own time. The changes of clocks come from the same
+//! timetables that schedules of the product use.
 
 use atelier_domain::schedule::{Clock, Cron, Timetable, Trigger, Weekday, Zone};
 use atelier_domain::text::{and_list, shortened};
@@ -46,7 +46,6 @@ impl Hours {
         self.timetable(self.from, &self.days)
     }
 
-    /// When they end.
     pub(crate) fn closing(&self) -> Option<Timetable> {
         let next = |day: &Weekday| Weekday::ALL[(*day as usize + 1) % 7];
         let days: Vec<Weekday> =

@@ -1,5 +1,5 @@
-//! Scenarios: what is there, who wants what, and what is compared. Written in TOML, looked at as a whole before anything
-//! runs.
+//! Scenarios: what is there, who wants what, and what is compared. Written in TOML, looked at as a whole
+//! before anything runs.
 
 mod check;
 pub mod draft;
@@ -59,7 +59,6 @@ pub(crate) struct SizeModel {
     pub driver: DriverModel,
 }
 
-/// Somebody who submits.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub id: UserId,
@@ -163,12 +162,10 @@ impl Scenario {
         check::check(draft, history)
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it compares.
     pub fn policies(&self) -> &[Policy] {
         &self.policies
     }

@@ -1,4 +1,5 @@
-//! The site of a running server as the beginning of a scenario: its recorded jobs and the policies are still to come.
+//! The site of a running server as the beginning of a scenario: its recorded jobs and the policies are still
+//! to come.
 
 use atelier_domain::WorkspaceId;
 use atelier_domain::compute::size::Price;
@@ -7,8 +8,9 @@ use atelier_domain::world::World;
 use super::draft::{ClusterDraft, Draft, HistoryDraft, SiteDraft, SizeDraft};
 
 impl Draft {
-    /// What a server has: its sites, its sizes, and the clusters of a workspace as they are set. How long launches take there
-    /// nobody has written down; whoever knows changes [`SiteDraft::launch`]. Minimums by schedule are not taken over.
+    /// What a server has: its sites, its sizes, and the clusters of a workspace as they are set. How long
+    /// launches take there nobody has written down; whoever knows changes [`SiteDraft::launch`]. Minimums by
+    /// schedule are not taken over.
     pub fn of_server(world: &World, workspace: &WorkspaceId) -> Self {
         let sites = world.sites().filter(|site| site.capacity.cores > 0 && site.capacity.memory > 0);
         let sizes = world.sizes();

@@ -85,8 +85,8 @@ fn paused(subject: &str, until: Timestamp, now: Timestamp) -> AppError {
     }
 }
 
-/// Counts a password that does not fit, and says how many tries are left. The words are the same for an account that does not
-/// exist.
+/// Counts a password that does not fit, and says how many tries are left. The words are the same for an
+/// account that does not exist.
 pub async fn count_failure(
     caller: &Caller,
     email: &EmailAddress,
@@ -100,7 +100,8 @@ pub async fn count_failure(
             Verdict::Try { left: more } => left = left.min(more),
             Verdict::Paused { until } => {
                 if subject.starts_with("account:") && count.failures == limit.tries {
-                    // On its own, since only an account that exists is recorded, and the time taken must not tell.
+                    // On its own, since only an account that exists is recorded, and the time taken must not
+                    // tell.
                     let (studio, request) = (caller.studio.clone(), caller.request.clone());
                     tokio::spawn(record_pause(studio, request, email.clone(), count.failures));
                 }

@@ -27,7 +27,8 @@ pub async fn set_theme(caller: &Caller, theme: Theme) -> Result<(), AppError> {
     record(caller, tx, &Event::ProfileChanged).await
 }
 
-/// Puts the hash of a new password in the place of the one that was checked; every other session ends. Says how many did.
+/// Puts the hash of a new password in the place of the one that was checked; every other session ends. Says
+/// how many did.
 pub async fn set_password(
     caller: &Caller,
     checked: &str,

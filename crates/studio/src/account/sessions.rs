@@ -19,7 +19,6 @@ pub struct SessionRow {
     /// "Chromium on Linux", as the browser said at sign-in.
     pub device: String,
     pub address: String,
-    /// The sign-in.
     pub created_at: Timestamp,
     pub seen_at: Timestamp,
     /// When it ends if nothing more happens.

@@ -9,7 +9,6 @@ use crate::instances::ssh::Directions;
 /// The viewer's keys, and where they lead.
 #[derive(Clone, Debug)]
 pub struct OwnKeys {
-    /// Newest first.
     pub keys: Vec<SshKey>,
     /// How to connect; nothing where the server has no SSH.
     pub directions: Option<Directions>,

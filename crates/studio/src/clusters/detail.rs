@@ -114,8 +114,8 @@ pub struct QueueRow {
     pub priority: &'static str,
     /// Its place; none if it is held back.
     pub place: Option<u64>,
-    /// How much of what everybody has used lately its owner has, against what they are meant to have; empty where that does
-    /// not matter.
+    /// How much of what everybody has used lately its owner has, against what they are meant to have; empty
+    /// where that does not matter.
     pub share: String,
     /// What can be done with its place, and why not.
     pub is_held: bool,
@@ -138,7 +138,8 @@ pub struct DecisionLine {
     pub sentence: String,
 }
 
-/// A cluster by its name. `nodes_from` and `before` turn the pages of its nodes and of the log. Needs `cluster.read`.
+/// A cluster by its name. `nodes_from` and `before` turn the pages of its nodes and of the log. Needs
+/// `cluster.read`.
 pub async fn cluster(caller: &Caller, name: &str, nodes_from: usize, before: &str) -> Result<ClusterDetail, AppError> {
     let actor = caller.authorise(Action::ClusterRead).await?;
     let id = find(caller, name).await?;

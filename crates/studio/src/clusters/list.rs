@@ -27,7 +27,6 @@ const PAGE: usize = 50;
 /// What the list is sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClusterSort {
-    /// By name.
     #[default]
     Name,
     /// By the number of nodes.
@@ -37,7 +36,6 @@ pub enum ClusterSort {
 }
 
 impl ClusterSort {
-    /// Every order.
     pub const ALL: [Self; 3] = [Self::Name, Self::Nodes, Self::Waiting];
 
     /// The name in the URL.

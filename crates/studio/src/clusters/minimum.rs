@@ -22,7 +22,8 @@ const AHEAD: Span = Span::hours(35 * 24);
 /// How long is counted, from the first change on: whole weeks.
 const COUNTED: Span = Span::hours(28 * 24);
 
-/// The schedules of a cluster, in the order in which they were made. Whether the caller may see it was judged before.
+/// The schedules of a cluster, in the order in which they were made. Whether the caller may see it was judged
+/// before.
 pub async fn of_cluster(caller: &Caller, id: ClusterId) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
     ask(caller, move |world| {
         let mine = world.schedules_for(ScheduleTarget::Cluster(id));
@@ -108,8 +109,9 @@ pub async fn remove(
     order(caller, id, Order::RemoveSchedule(schedule), None, None).await
 }
 
-/// How long nodes are kept in an average month while nothing runs, all nodes together: those of the minimum by the hour, or the
-/// cluster's own where no schedule has spoken, and never fewer than those that are kept ready.
+/// How long nodes are kept in an average month while nothing runs, all nodes together: those of the minimum
+/// by the hour, or the cluster's own where no schedule has spoken, and never fewer than those that are kept
+/// ready.
 pub fn kept_a_month(schedules: &[Schedule], scale: ScaleSettings, now: Timestamp) -> Span {
     let kept = |min: u32| min.max(scale.warm).min(scale.max);
     let mut until = now.plus(AHEAD);

@@ -1,4 +1,5 @@
-//! What other settings of a cluster would have done to its own jobs of the last days: the simulator on recorded history.
+//! What other settings of a cluster would have done to its own jobs of the last days: the simulator on
+//! recorded history.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

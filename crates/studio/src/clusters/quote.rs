@@ -1,5 +1,5 @@
-//! What something would cost as it stands in a form, before anybody presses a button. Only the server works prices out; script
-//! asks again while one types.
+//! What something would cost as it stands in a form, before anybody presses a button. Only the server works
+//! prices out; script asks again while one types.
 
 use atelier_domain::Money;
 use atelier_domain::access::Action;

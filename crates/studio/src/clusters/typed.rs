@@ -60,12 +60,10 @@ pub struct TypedWindow<'a> {
     pub to: &'a str,
     /// How many nodes at other times.
     pub otherwise: &'a str,
-    /// Whose clock.
     pub time_zone: &'a str,
 }
 
 impl TypedWindow<'_> {
-    /// Reads all fields.
     pub fn read(self) -> Result<Window, AppError> {
         let mut problems = Problems::new();
         let nodes = problems.take(whole("nodes", "The number of nodes", self.nodes));

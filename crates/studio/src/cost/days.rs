@@ -55,7 +55,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Reads what an address says: so many `days` up to today, or `from` and `to`. Nothing of it means the usual range.
+    /// Reads what an address says: so many `days` up to today, or `from` and `to`. Nothing of it means the
+    /// usual range.
     pub fn parse([days, from, to, by]: [&str; 4], now: Timestamp, zone: &str) -> Result<Self, Vec<Problem>> {
         let mut selection = Self::usual(now, zone);
         let today = selection.to;
@@ -129,13 +130,12 @@ impl Selection {
         Some(self.count()).filter(|count| is_today && RANGES.contains(count))
     }
 
-    /// All its days.
     pub fn dates(&self) -> Vec<Date> {
         (0..self.count()).map(|day| self.from.saturating_add(day.days())).collect()
     }
 
-    /// Where each day begins in hours counted from 1970, and where the last ends. An hour belongs to the day in which it
-    /// begins.
+    /// Where each day begins in hours counted from 1970, and where the last ends. An hour belongs to the day
+    /// in which it begins.
     pub fn hours(&self) -> Vec<i64> {
         (0..=self.count()).map(|day| (self.midnight(day) + HOUR - 1).div_euclid(HOUR)).collect()
     }

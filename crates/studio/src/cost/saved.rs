@@ -1,11 +1,11 @@
 //! What instances saved by being off.
 //!
-//! Nothing records what would have been, so this is worked out from what is recorded: since when an instance exists, and
-//! for how long it had a node. The rest of the time it was off, whoever or whatever stopped it, and that time is priced at
-//! what its size costs today. Instances that were deleted are not in it.
+//! Nothing records what would have been, so this is worked out from what is recorded: since when an instance
+//! exists, and for how long it had a node. The rest of the time it was off, whoever or whatever stopped it,
+//! and that time is priced at what its size costs today. Instances that were deleted are not in it.
 //!
-//! Who stopped it is written down with each stop: the time from there until it has a node again is the schedule's, idle
-//! shutdown's, or a person's. What no stop in the log explains counts as by hand.
+//! Who stopped it is written down with each stop: the time from there until it has a node again is the
+//! schedule's, idle shutdown's, or a person's. What no stop in the log explains counts as by hand.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,8 @@ impl Saved {
         self.instances += 1;
         self.off_millis = self.off_millis.saturating_add(off);
         self.cost = self.cost.saturating_add(price.for_span(Span::millis(off)));
-        // A node goes a little after its stop and is wanted a little before it is ready: no part is more than the whole.
+        // A node goes a little after its stop and is wanted a little before it is ready: no part is more than
+        // the whole.
         let by_schedule = why.by_schedule.min(off);
         let by_idle = why.by_idle.min(off - by_schedule);
         self.by_schedule = self.by_schedule.saturating_add(price.for_span(Span::millis(by_schedule)));

@@ -23,8 +23,8 @@ const IN_CHART: usize = 5;
 /// How many things that cost something now are looked up among what they cost before.
 const MOST_LIVE: usize = 2_000;
 
-/// Reads what a selection cost, the dearest first, at most `most` rows. Needs `cost.read`; with scope own it holds what
-/// oneself pays.
+/// Reads what a selection cost, the dearest first, at most `most` rows. Needs `cost.read`; with scope own it
+/// holds what oneself pays.
 pub async fn read(caller: &Caller, selection: &Selection, most: usize) -> Result<Spending, AppError> {
     let actor = caller.authorise_for(Action::CostRead, Whose::Own).await?;
     let is_own = actor.person.rights().grant(Action::CostRead) == Grant::Own;

@@ -67,11 +67,9 @@ pub struct Spending {
     /// What an hour costs as things are now, in billionths of the currency.
     pub per_hour: u64,
     pub nodes: usize,
-    /// Day by day.
     pub days: Vec<DaySum>,
     /// The dearest first; none if asked for by day.
     pub rows: Vec<SpendingRow>,
-    /// Everything else.
     pub rest: Option<Rest>,
     /// The same for the chart.
     pub series: Vec<Series>,

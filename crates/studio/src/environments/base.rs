@@ -79,8 +79,8 @@ pub fn list_of(requirements: &str) -> Result<Requirements, Problem> {
     Ok(list)
 }
 
-/// Changes the list of packages; the new environment is built beside the old one. Says whether it is another list. Needs
-/// `engine.write`.
+/// Changes the list of packages; the new environment is built beside the old one. Says whether it is another
+/// list. Needs `engine.write`.
 pub async fn set_list(caller: &Caller, list: &Requirements, why: Option<String>) -> Result<bool, AppError> {
     let workspace = &caller.actor()?.workspace.id;
     let author = caller.author(why)?;
@@ -88,7 +88,8 @@ pub async fn set_list(caller: &Caller, list: &Requirements, why: Option<String>)
     caller.checked(caller.studio.environments().set_requirements(tx, workspace, &author, list).await)
 }
 
-/// Builds the environment anew, or tries at once what failed. Says whether it had failed. Needs `engine.write`.
+/// Builds the environment anew, or tries at once what failed. Says whether it had failed. Needs
+/// `engine.write`.
 pub async fn rebuild(caller: &Caller, why: Option<String>) -> Result<bool, AppError> {
     let workspace = &caller.actor()?.workspace.id;
     let author = caller.author(why)?;

@@ -48,7 +48,6 @@ pub struct VersionView {
     pub listed: usize,
     /// What it is made of; none if there is no Python to stand on.
     pub hash: Option<EnvironmentHash>,
-    /// How it does.
     pub state: BuildState,
 }
 
@@ -306,7 +305,6 @@ pub async fn in_use(caller: &Caller, view: &EnvironmentView) -> Option<String> {
 pub struct Compared {
     /// The one before, such as `churn:2`.
     pub before: String,
-    /// The one after.
     pub after: String,
     /// Whether the installed packages are compared; else what is listed, since one of them is not built.
     pub is_built: bool,

@@ -14,7 +14,6 @@ const SHOWN: usize = 200;
 /// The list.
 #[derive(Debug)]
 pub struct EnvironmentList {
-    /// All of them.
     pub rows: Vec<EnvironmentView>,
     /// After how many days without use one is removed from the disk.
     pub kept_days: u32,
@@ -32,7 +31,6 @@ pub async fn environments(caller: &Caller) -> Result<EnvironmentList, AppError> 
 /// One of them, by one of its versions.
 #[derive(Debug)]
 pub struct NamedDetail {
-    /// All of it.
     pub view: EnvironmentView,
     pub shown: VersionView,
     /// The last lines of its build's log.
@@ -72,14 +70,13 @@ pub struct EnvironmentForm {
     pub frozen: Option<FrozenView>,
     /// The environments that the viewer may add a version to.
     pub own: Vec<String>,
-    /// Python's version here.
     pub python: String,
     /// Whether this server builds any.
     pub builds: bool,
 }
 
-/// The form, for a new environment, for another version `of` one, or with what the instance `from` holds. Needs
-/// `environment.write`.
+/// The form, for a new environment, for another version `of` one, or with what the instance `from` holds.
+/// Needs `environment.write`.
 pub async fn environment_form(caller: &Caller, of: &str, from: &str) -> Result<EnvironmentForm, AppError> {
     let actor = caller.authorise_for(Action::EnvironmentWrite, Whose::Own).await?;
     let (me, may_any) =

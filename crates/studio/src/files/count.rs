@@ -39,7 +39,6 @@ impl Added {
         found[0].saturating_add(found[1])
     }
 
-    /// A count begins.
     fn begin(&mut self) {
         for (handle, bytes) in self.now.drain() {
             let all = self.before.entry(handle).or_default();
@@ -48,7 +47,6 @@ impl Added {
     }
 }
 
-/// A count.
 #[derive(Clone, Debug)]
 struct Last {
     usage: Arc<Usage>,
@@ -86,8 +84,8 @@ impl Counted {
         }
     }
 
-    /// What is there has changed by more than what was written: it is counted anew, beside whoever asks meanwhile. They are
-    /// answered with what was known before.
+    /// What is there has changed by more than what was written: it is counted anew, beside whoever asks
+    /// meanwhile. They are answered with what was known before.
     pub fn forget(self: &Arc<Self>, area: Arc<Area>) {
         match self.last.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             Some(last) => last.is_stale = true,
@@ -133,7 +131,8 @@ impl Counted {
         Ok((usage, now))
     }
 
-    /// What one person uses, as far as it is known; counted if nothing is. Nobody waits for a count where there is one.
+    /// What one person uses, as far as it is known; counted if nothing is. Nobody waits for a count where
+    /// there is one.
     pub async fn used(self: &Arc<Self>, area: &Arc<Area>, uid: Option<u32>, handle: &str) -> Result<UsedBy, String> {
         let now = clock::now();
         let usage = match self.last() {
@@ -151,8 +150,8 @@ impl Counted {
     }
 }
 
-/// What everybody uses, and when that was counted. Nobody waits for a count where there is one, however old, unless they want
-/// the newest: it is made anew beside.
+/// What everybody uses, and when that was counted. Nobody waits for a count where there is one, however old,
+/// unless they want the newest: it is made anew beside.
 pub async fn usage(caller: &Caller, desk: &Desk, wants_news: bool) -> Result<(Arc<Usage>, Timestamp), AppError> {
     let (files, now) = (caller.studio.files().clone(), clock::now());
     if let Some(last) = files.counted.last() {
@@ -173,8 +172,8 @@ pub async fn used_by(caller: &Caller, desk: &Desk) -> Result<UsedBy, AppError> {
     caller.checked(caller.studio.files().counted.used(&desk.area, desk.who.uid, &desk.who.handle).await)
 }
 
-/// Whether so many bytes more are within a limit. Nobody is refused for what they have just removed: where that is not counted
-/// yet, it is now.
+/// Whether so many bytes more are within a limit. Nobody is refused for what they have just removed: where
+/// that is not counted yet, it is now.
 pub async fn check_limit(caller: &Caller, desk: &Desk, limit: u64, more: u64) -> Result<(), AppError> {
     let mut used = used_by(caller, desk).await?.bytes;
     let is_over = |used: u64| used.saturating_add(more) > limit;
@@ -185,8 +184,8 @@ pub async fn check_limit(caller: &Caller, desk: &Desk, limit: u64, more: u64) ->
     if is_over(used) { Err(crate::files::desk::over(used, more, limit)) } else { Ok(()) }
 }
 
-/// Counts what one request writes while it writes, so that several at once stay within the limit together. What is dropped before
-/// it is kept is taken back.
+/// Counts what one request writes while it writes, so that several at once stay within the limit together.
+/// What is dropped before it is kept is taken back.
 #[derive(Debug)]
 pub struct Meter {
     counted: Arc<Counted>,
@@ -230,7 +229,8 @@ impl Drop for Meter {
     }
 }
 
-/// What one person uses: everything that belongs to their user, or what lies in their folders where they have none.
+/// What one person uses: everything that belongs to their user, or what lies in their folders where they have
+/// none.
 pub fn of(usage: &Usage, uid: Option<u32>, handle: &str) -> UsedBy {
     let found = match uid {
         Some(uid) => usage.by_user.get(&uid),

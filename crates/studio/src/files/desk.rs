@@ -1,7 +1,9 @@
-//! The files of the workspace, for pages and the API alike: who asks → may they → the disk, as them → the answer in words.
+//! The files of the workspace, for pages and the API alike: who asks → may they → the disk, as them → the
+//! answer in words.
 //!
-//! Where people have users of their own the kernel judges every step. Where they have not, everything belongs to one user, and the
-//! same rules are kept here: a person's own folder is theirs, and others see it only when it is open.
+//! Where people have users of their own the kernel judges every step. Where they have not, everything belongs
+//! to one user, and the same rules are kept here: a person's own folder is theirs, and others see it only
+//! when it is open.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -80,8 +82,8 @@ impl Files {
         }
     }
 
-    /// Takes an upload for one request. Whoever has it is asked to leave: a request whose client is gone would hold it until its
-    /// patience ends. None if they do not in time.
+    /// Takes an upload for one request. Whoever has it is asked to leave: a request whose client is gone
+    /// would hold it until its patience ends. None if they do not in time.
     pub async fn take(self: &Arc<Self>, id: &str) -> Option<Taken> {
         let taking = async {
             loop {
@@ -130,7 +132,6 @@ impl Drop for Taken {
 #[derive(Clone, Debug)]
 pub struct Desk {
     pub area: Arc<Area>,
-    /// As whom.
     pub who: Who,
     /// Whether people have users of their own.
     pub has_own_users: bool,
@@ -141,7 +142,6 @@ pub struct Desk {
 /// What is done with a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Looked at.
     Read,
     /// Changed, or something in it.
     Write,
@@ -203,7 +203,8 @@ impl Desk {
         }
     }
 
-    /// Whether something may be renamed, moved or deleted: not the top, not the folder of everybody's own, not one's own folder itself.
+    /// Whether something may be renamed, moved or deleted: not the top, not the folder of everybody's own,
+    /// not one's own folder itself.
     pub fn check_movable(path: &FilePath) -> Result<(), AppError> {
         if path.is_top() || path.is_users() || path.is_home() {
             return Err(refused(
@@ -256,7 +257,8 @@ impl Desk {
         }
     }
 
-    /// Notes something in the history, where others are concerned: what is in one's own folder is one's own business.
+    /// Notes something in the history, where others are concerned: what is in one's own folder is one's own
+    /// business.
     pub async fn note(&self, caller: &Caller, paths: &[&FilePath], event: &Event) -> Result<(), AppError> {
         if paths.iter().all(|path| path.person().is_some()) {
             return Ok(());
@@ -275,8 +277,8 @@ impl Desk {
     }
 }
 
-/// Whether so many bytes can be written and the reserve is still there afterwards. Asked before each write: others write too, and
-/// what was free when a file began to come may be gone.
+/// Whether so many bytes can be written and the reserve is still there afterwards. Asked before each write:
+/// others write too, and what was free when a file began to come may be gone.
 pub fn check_reserve(area: &Area, more: usize) -> Result<(), Error> {
     let (free, _) = area.room()?;
     if free < RESERVE.saturating_add(more as u64) { Err(Error::Full { free }) } else { Ok(()) }

@@ -1,7 +1,7 @@
 //! Outputs of jobs that are wanted in Files: copied when the job is over, once, as its owner.
 //!
-//! What is to be done is read from the store each time (jobs that are over and of which nothing is noted), so nothing is lost when
-//! the server ends in between; and a folder that is there already was copied before.
+//! What is to be done is read from the store each time (jobs that are over and of which nothing is noted), so
+//! nothing is lost when the server ends in between; and a folder that is there already was copied before.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -49,7 +49,8 @@ pub async fn run(state: Studio) {
     }
 }
 
-/// Copies what is wanted now. A job that fails does not keep the others: it is passed over in this round and tried in the next.
+/// Copies what is wanted now. A job that fails does not keep the others: it is passed over in this round and
+/// tried in the next.
 pub async fn round(state: &Studio) -> Round {
     let (mut done, mut failed) = (0, HashSet::new());
     while failed.len() < MOST_FAILED {
@@ -105,7 +106,8 @@ async fn keep(state: &Studio, row: &JobRow, folder: &str) -> Result<KeptOutputs,
         move || files.area(&fleet)
     });
     let area = opened.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-    // What was counted, with what was written since: walking through everything for each job would take longer than the copies.
+    // What was counted, with what was written since: walking through everything for each job would take
+    // longer than the copies.
     let left = match limit {
         Some(limit) => limit.saturating_sub(files.counted.used(&area, who.uid, &who.handle).await?.bytes),
         None => u64::MAX,

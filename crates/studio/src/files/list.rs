@@ -26,9 +26,7 @@ pub struct FolderQuery {
     pub path: String,
     /// Only names with this in them.
     pub part: String,
-    /// In which order.
     pub order: Order,
-    /// Backwards.
     pub is_backwards: bool,
     /// So many are passed over.
     pub skip: usize,
@@ -41,7 +39,6 @@ pub struct FolderQuery {
 pub struct FolderPage {
     pub path: FilePath,
     pub listing: Listing,
-    /// Whose things are.
     pub owners: Owners,
     /// The caller's own folder.
     pub home: FilePath,
@@ -78,7 +75,8 @@ pub struct TreeLevel {
     pub is_partial: bool,
 }
 
-/// Reads the folders on the way to one and those beside them. A level that may not be read has only the one that leads on.
+/// Reads the folders on the way to one and those beside them. A level that may not be read has only the one
+/// that leads on.
 async fn tree(caller: &Caller, desk: &Desk, path: &FilePath) -> Result<Vec<TreeLevel>, AppError> {
     let mut way = vec![path.clone()];
     while let Some(above) = way.last().and_then(FilePath::parent) {
@@ -132,7 +130,6 @@ impl Owners {
         self.people.iter().find(|person| person.handle == handle).map(|person| person.name.clone())
     }
 
-    /// Everybody.
     pub fn people(&self) -> &[FileOwner] {
         &self.people
     }
@@ -358,7 +355,6 @@ pub async fn trash_of(caller: &Caller) -> Result<Vec<Deleted>, AppError> {
 /// Who uses how much.
 #[derive(Debug)]
 pub struct UsagePage {
-    /// The caller.
     pub mine: UsedBy,
     /// How much each person may have.
     pub limit: Option<u64>,
@@ -366,7 +362,6 @@ pub struct UsagePage {
     pub room: (u64, u64),
     /// Everybody by name and short name, the most first; only for who sets limits.
     pub people: Option<Vec<(String, String, u64, u64)>>,
-    /// All together.
     pub total: u64,
     /// When that was counted.
     pub at: Timestamp,

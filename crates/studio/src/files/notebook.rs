@@ -1,8 +1,9 @@
-//! A Jupyter notebook, as far as it is shown: text, code, what was printed, pictures. What could run (HTML, JavaScript, drawings)
-//! is counted and left out.
+//! A Jupyter notebook, as far as it is shown: text, code, what was printed, pictures. What could run (HTML,
+//! JavaScript, drawings) is counted and left out.
 //!
-//! A notebook is read as it comes, and only what is shown is kept of it: a tree of all that is in a large one would take a hundred
-//! times its size. What is not shown is passed over by the parser without being kept anywhere.
+//! A notebook is read as it comes, and only what is shown is kept of it: a tree of all that is in a large one
+//! would take a hundred times its size. What is not shown is passed over by the parser without being kept
+//! anywhere.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -26,7 +27,8 @@ const MOST_ALL: usize = 1 << 20;
 /// So large may a picture in it be.
 const MOST_IMAGE: usize = 8 << 20;
 
-/// So many notebooks are taken apart at once, for pages and for their pictures: each is held in memory meanwhile.
+/// So many notebooks are taken apart at once, for pages and for their pictures: each is held in memory
+/// meanwhile.
 pub static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(2));
 
 /// What is shown of a notebook.
@@ -53,9 +55,7 @@ pub struct Cell {
 /// What a cell is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellKind {
-    /// Code.
     Code,
-    /// Text with marks.
     Markdown,
     /// Text as it is.
     Raw,
@@ -317,7 +317,6 @@ impl<'de> Visitor<'de> for Way<'_> {
     passes_over!(numbers others texts);
 }
 
-/// The notebook itself.
 struct Top<'a, 'p>(&'a mut Reading<'p>);
 
 impl<'de> DeserializeSeed<'de> for Top<'_, '_> {
@@ -457,7 +456,8 @@ impl<'de> Visitor<'de> for Outputs<'_, '_> {
     passes_over!(numbers others texts objects);
 }
 
-/// What an output has. Its type may stand behind what it is needed for, so all that could be shown is kept until then.
+/// What an output has. Its type may stand behind what it is needed for, so all that could be shown is kept
+/// until then.
 #[derive(Default)]
 struct Found {
     most: usize,

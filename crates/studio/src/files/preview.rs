@@ -1,5 +1,6 @@
-//! How a file is shown. Everything is made on the server out of a bounded part of the file, and nothing of a file ever reaches the
-//! browser as markup: text is escaped, pictures are told by their first bytes, Markdown loses its HTML.
+//! How a file is shown. Everything is made on the server out of a bounded part of the file, and nothing of a
+//! file ever reaches the browser as markup: text is escaped, pictures are told by their first bytes, Markdown
+//! loses its HTML.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -33,17 +34,20 @@ pub enum Preview {
     /// With its colours, as markup of ours.
     Text {
         language: &'static str,
-        /// The text, escaped.
         markup: String,
         is_cut: bool,
     },
-    /// As a table.
-    Table { head: Vec<String>, rows: Vec<Vec<String>>, is_cut: bool },
+    Table {
+        head: Vec<String>,
+        rows: Vec<Vec<String>>,
+        is_cut: bool,
+    },
     /// As text with headings and lists, as markup of ours.
-    Markdown { markup: String, is_cut: bool },
-    /// As a notebook.
+    Markdown {
+        markup: String,
+        is_cut: bool,
+    },
     Notebook(Box<Notebook>),
-    /// As a picture.
     Image,
     /// Not at all.
     None {
@@ -195,7 +199,8 @@ fn shown(cell: &str) -> String {
     }
 }
 
-/// Markdown as markup of ours: HTML in it is dropped, links lead to the web or to a file here, pictures come from Files alone.
+/// Markdown as markup of ours: HTML in it is dropped, links lead to the web or to a file here, pictures come
+/// from Files alone.
 pub fn markdown(text: &str, path: &FilePath, slug: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut code: Option<(Language, String)> = None;
@@ -246,14 +251,16 @@ pub fn markdown(text: &str, path: &FilePath, slug: &str) -> String {
         markup = markup.replace(&format!("<h{level}>"), &format!("<h{}>", level + 2));
         markup = markup.replace(&format!("</h{level}>"), &format!("</h{}>", level + 2));
     }
-    // A table's own alignment would be an inline style, which the policy blocks; a list's boxes are for reading.
+    // A table's own alignment would be an inline style, which the policy blocks; a list's boxes are for
+    // reading.
     for side in ["left", "right", "center"] {
         markup = markup.replace(&format!(" style=\"text-align: {side}\""), "");
     }
     markup
 }
 
-/// Where a link in a text leads: the web, a part of the same text, or a file beside it; everything else leads nowhere.
+/// Where a link in a text leads: the web, a part of the same text, or a file beside it; everything else leads
+/// nowhere.
 fn link(target: &str, path: &FilePath, slug: &str) -> String {
     let lower = target.trim().to_ascii_lowercase();
     if lower.starts_with("https://") || lower.starts_with("http://") || lower.starts_with("mailto:") {

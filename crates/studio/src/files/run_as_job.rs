@@ -15,7 +15,8 @@ pub fn is_runnable(path: &FilePath) -> bool {
     matches!(path.ending().as_str(), "py" | "sh" | "ipynb")
 }
 
-/// The fields of the form for a file; `seen_at` is where jobs find the area. Nothing of the name reaches a shell: it is one argument.
+/// The fields of the form for a file; `seen_at` is where jobs find the area. Nothing of the name reaches a
+/// shell: it is one argument.
 pub fn fields(path: &FilePath, seen_at: &Path) -> Option<BTreeMap<String, Vec<String>>> {
     let file = seen_at.join(path.as_str()).display().to_string();
     let start = path.name().rsplit_once('.').map_or(path.name(), |(start, _)| start);

@@ -1,5 +1,5 @@
-//! What goes by itself: uploads a day after their last piece, and what was deleted thirty days ago. Found anew on the disk each
-//! time, so that it may be cut short anywhere.
+//! What goes by itself: uploads a day after their last piece, and what was deleted thirty days ago. Found
+//! anew on the disk each time, so that it may be cut short anywhere.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use atelier_files::{Error, Who};
 
 use crate::studio::Studio;
 
-/// How often.
 const EVERY: Duration = Duration::from_secs(3_600);
 /// A server that has just started has better things to do.
 const FIRST: Duration = Duration::from_secs(120);

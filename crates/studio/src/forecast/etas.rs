@@ -1,4 +1,5 @@
-//! When waiting jobs will start: worked out beside the loop from an excerpt of the World, and kept for a few seconds.
+//! When waiting jobs will start: worked out beside the loop from an excerpt of the World, and kept for a few
+//! seconds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! How long jobs took: the median of those that ended well lately, by name, and by array for those of one array.
+//! How long jobs took: the median of those that ended well lately, by name, and by array for those of one
+//! array.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

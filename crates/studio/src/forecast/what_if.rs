@@ -60,8 +60,8 @@ struct Candidate {
     is_asked: bool,
 }
 
-/// Tries a job on every cluster of the workspace, and on nodes of its own of each size that fits, in both tiers. Nothing is
-/// submitted. Needs `job.submit`.
+/// Tries a job on every cluster of the workspace, and on nodes of its own of each size that fits, in both
+/// tiers. Nothing is submitted. Needs `job.submit`.
 pub async fn choices(caller: &Caller, request: &JobRequest) -> Result<Choices, AppError> {
     let actor = caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     // All fields are judged once, with the files; the tries after it only go by what they need.
@@ -132,7 +132,8 @@ pub async fn choices(caller: &Caller, request: &JobRequest) -> Result<Choices, A
     Ok(Choices { rows, run, is_usual: usual.is_some() && run == usual, currency })
 }
 
-/// Where such a job might run: on the clusters, the chosen one first, then on nodes of its own, the cheapest first.
+/// Where such a job might run: on the clusters, the chosen one first, then on nodes of its own, the cheapest
+/// first.
 async fn candidates(caller: &Caller, request: &JobRequest) -> Result<Vec<Candidate>, AppError> {
     let workspace = caller.actor()?.workspace.id.clone();
     let (mut clusters, mut sizes): (Vec<(String, SizeName, Tier)>, Vec<Size>) = ask(caller, move |world| {

@@ -84,7 +84,8 @@ fn is_up(state: InstanceState) -> bool {
 }
 
 impl AppView {
-    /// How it does while its instance is in that state; `unsaid` is what it means that its agent says nothing of it.
+    /// How it does while its instance is in that state; `unsaid` is what it means that its agent says nothing
+    /// of it.
     fn doing(self, state: InstanceState, status: Option<&AppStatus>, unsaid: (AppLook, &str)) -> Self {
         let (look, said, last_lines) = match status {
             _ if !is_up(state) => not_up(state),
@@ -115,7 +116,8 @@ fn vscode(state: InstanceState, known: &Known) -> Option<AppView> {
     is_offered.then(|| app.doing(state, status, known.unsaid("Restart the instance to get it")))
 }
 
-/// The terminal needs no process of its own: it opens as soon as the environment is there, also where scripts failed.
+/// The terminal needs no process of its own: it opens as soon as the environment is there, also where scripts
+/// failed.
 fn terminal(state: InstanceState, known: &Known) -> AppView {
     let is_rescue = matches!(state, InstanceState::SetupFailed | InstanceState::UserSetupFailed);
     let open = known.status.as_ref().map_or(0, |status| status.terminals.len() as u64);

@@ -1,5 +1,5 @@
-//! What is done to an instance, by pages and by the API alike: it is found, the table of verbs says which right that needs, and one
-//! order goes to the engine.
+//! What is done to an instance, by pages and by the API alike: it is found, the table of verbs says which
+//! right that needs, and one order goes to the engine.
 
 use std::collections::BTreeSet;
 
@@ -92,7 +92,8 @@ pub async fn carry_out(
     order(caller, id, wanted, None, why).await
 }
 
-/// Keeps it running for so long: puts off the stop that is planned, and says until when; else its idle shutdown.
+/// Keeps it running for so long: puts off the stop that is planned, and says until when; else its idle
+/// shutdown.
 pub async fn extend(
     caller: &Caller,
     id: CommandId,
@@ -147,7 +148,8 @@ pub async fn configure(
     Ok((idle, keeps_quota))
 }
 
-/// Its owner has read what others made it run, or lets what somebody left in it run as them. Says whether it was given to them.
+/// Its owner has read what others made it run, or lets what somebody left in it run as them. Says whether it
+/// was given to them.
 pub async fn accept_scripts(
     caller: &Caller,
     id: CommandId,

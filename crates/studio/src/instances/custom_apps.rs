@@ -1,7 +1,7 @@
 //! Applications that people add to their instances, by pages and by the API alike.
 //!
-//! What such an application does it does as its instance's owner, with the owner's home. So it is like opening a terminal: the owner
-//! alone adds, changes, removes and restarts them, and reads their commands.
+//! What such an application does it does as its instance's owner, with the owner's home. So it is like
+//! opening a terminal: the owner alone adds, changes, removes and restarts them, and reads their commands.
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::app::{AppDraft, AppName, CustomApp, check_beside};
@@ -17,8 +17,8 @@ pub async fn apps_of(caller: &Caller, subject: &Subject) -> Result<Vec<CustomApp
     caller.checked(caller.store().apps_of(subject.id).await)
 }
 
-/// Adds an application, or changes the one of that name. `replaces` is its name so far, if that was another. Says whether it is new.
-/// Durable when this returns; a running instance's agent has been told.
+/// Adds an application, or changes the one of that name. `replaces` is its name so far, if that was another.
+/// Says whether it is new. Durable when this returns; a running instance's agent has been told.
 pub async fn put_app(
     caller: &Caller,
     subject: &Subject,

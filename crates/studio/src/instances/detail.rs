@@ -21,7 +21,6 @@ use crate::instances::awake::{SignalRow, Watched, signals};
 use crate::instances::usage::{Usage, usage};
 use crate::instances::view::{AsOf, InstanceView, complete};
 use crate::orders::ask;
-use crate::people::names::Names;
 
 /// One instance.
 #[derive(Clone, Debug)]
@@ -187,8 +186,8 @@ pub async fn decisions(
     let filter = DecisionFilter { about, before, limit: i64::try_from(limit + 1).unwrap_or(i64::MAX) };
     let workspace = &caller.actor()?.workspace.id;
     let mut lines = caller.checked(caller.store().decisions(workspace, &filter).await)?;
-    // Both count the same revisions. Who may read only their own history sees what they did themselves, such as to an
-    // instance that is shared with them.
+    // Both count the same revisions. Who may read only their own history sees what they did themselves, such
+    // as to an instance that is shared with them.
     let actor = caller.actor()?;
     let sees_all = detail.view.is_own() || actor.person.rights().grant(Action::HistoryRead) == Grant::Any;
     let about = (!sees_all).then(|| actor.person.id.clone());

@@ -85,7 +85,8 @@ pub struct InstanceQuery {
 /// One page of the list.
 #[derive(Clone, Debug)]
 pub struct InstancePage {
-    /// At most 50 instances, each with how much of its cores was in use in the last hour, in percent, the oldest first.
+    /// At most 50 instances, each with how much of its cores was in use in the last hour, in percent, the
+    /// oldest first.
     pub rows: Vec<(InstanceView, Vec<u32>)>,
     pub matching: usize,
     /// How many there are under each view, whatever else is filtered.

@@ -154,7 +154,8 @@ fn running(plan: &Plan, at: impl Fn(Timestamp) -> String) -> NextLine {
     }
 }
 
-/// An instant that lies ahead, as briefly as it stays clear. Within the minute it is the clock that counts, not “now”.
+/// An instant that lies ahead, as briefly as it stays clear. Within the minute it is the clock that counts,
+/// not “now”.
 fn ahead(at: Timestamp, now: Timestamp, zone: &str) -> String {
     match clock::relative(at, now, zone).as_str() {
         "now" => clock::time_of_day(at, zone),

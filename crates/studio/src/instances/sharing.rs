@@ -217,7 +217,8 @@ pub async fn person_of(caller: &Caller, typed: &str) -> Result<Result<Person, Pr
     Ok(found.filter(|person| person.workspace == *workspace).ok_or_else(|| no_such_person(typed)))
 }
 
-/// Takes a share back. What open connections it had end at once. The name of the person, and of the application.
+/// Takes a share back. What open connections it had end at once. The name of the person, and of the
+/// application.
 pub async fn revoke(caller: &Caller, name: &str, app: &str, person: &str) -> Result<(String, String), AppError> {
     let subject = find(caller, name).await?;
     authorise(caller, &subject, Action::InstanceShare).await?;

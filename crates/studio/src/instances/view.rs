@@ -1,4 +1,5 @@
-//! One instance as the list, its page and the API show it. It is made in one place, so that all of them say the same.
+//! One instance as the list, its page and the API show it. It is made in one place, so that all of them say
+//! the same.
 
 use atelier_domain::access::{Denied, Rights, Whose};
 use atelier_domain::compute::instance::{Instance, InstanceState, Operation, OperationResult};

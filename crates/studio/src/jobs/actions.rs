@@ -1,5 +1,5 @@
-//! What people do to jobs that exist: cancel, hold, release, evict; one of them, or several at once, each judged by itself.
-//! The rights, states and words of each come from the table of verbs.
+//! What people do to jobs that exist: cancel, hold, release, evict; one of them, or several at once, each
+//! judged by itself. The rights, states and words of each come from the table of verbs.
 
 use atelier_domain::access::Whose;
 use atelier_domain::compute::job::{JobState, Verdict};
@@ -213,7 +213,8 @@ pub struct Outcome {
     pub left: Vec<(String, AppError)>,
 }
 
-/// Does it to what was chosen, each by itself. If nothing at all could be done, the last refusal is the answer.
+/// Does it to what was chosen, each by itself. If nothing at all could be done, the last refusal is the
+/// answer.
 pub async fn act_on_all(
     caller: &Caller,
     command: &CommandId,

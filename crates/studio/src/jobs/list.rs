@@ -1,6 +1,6 @@
 //! The list of jobs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::JobId;

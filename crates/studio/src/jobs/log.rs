@@ -1,4 +1,5 @@
-//! A piece of what a job printed, ready to be shown: never more than a window of it, however long the log or a line is.
+//! A piece of what a job printed, ready to be shown: never more than a window of it, however long the log or
+//! a line is.
 
 use std::collections::HashMap;
 use std::io;
@@ -53,7 +54,8 @@ pub struct Window {
     pub to: u64,
     /// How long the log is.
     pub length: u64,
-    /// The byte at which the next whole line begins, for who follows: that of the last line if it is not at its end.
+    /// The byte at which the next whole line begins, for who follows: that of the last line if it is not at
+    /// its end.
     pub follow_from: u64,
     /// Whether the last line is not at its end.
     pub is_open: bool,

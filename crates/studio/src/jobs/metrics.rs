@@ -17,7 +17,6 @@ pub struct Series {
     pub points: Vec<f64>,
     /// The last of them.
     pub last: f64,
-    /// The largest.
     pub most: f64,
 }
 

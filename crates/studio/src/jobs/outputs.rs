@@ -1,7 +1,8 @@
 //! Files that jobs left behind: listed and handed out.
 //!
-//! Jobs write these folders, as users of their own and possibly while they are read. So no link is followed, neither at the
-//! end of a path nor on the way: every step is opened from the step before, and only real folders and files count.
+//! Jobs write these folders, as users of their own and possibly while they are read. So no link is followed,
+//! neither at the end of a path nor on the way: every step is opened from the step before, and only real
+//! folders and files count.
 
 use std::fs::File;
 use std::path::Path;

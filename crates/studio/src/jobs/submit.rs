@@ -1,5 +1,5 @@
-//! Jobs: what is asked for, judged field by field, and handed to the engine. The submit page and the API send the same
-//! [`JobRequest`].
+//! Jobs: what is asked for, judged field by field, and handed to the engine. The submit page and the API send
+//! the same [`JobRequest`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -343,7 +343,6 @@ pub struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// What it needs.
     pub const fn spec(&self) -> &JobSpec {
         &self.spec
     }
@@ -359,7 +358,8 @@ impl Prepared<'_> {
         let is_about_others = |error: &AppError| matches!(error, AppError::Invalid { problems } if problems.iter().all(|problem| problem.field == "after"));
         let mut answer = order(caller, id.clone(), wanted(spec.clone()), Some(payload.clone()), None).await;
         if !spec.after.is_empty() && answer.as_ref().is_err_and(is_about_others) {
-            // What it waits for may have ended between the look and the order, now or when the same was asked before.
+            // What it waits for may have ended between the look and the order, now or when the same was asked
+            // before.
             let mut problems = Vec::new();
             spec.after = awaited(caller, &request.after, &mut problems).await?;
             if problems.is_empty() {

@@ -78,7 +78,8 @@ impl Among {
     }
 }
 
-/// Changes a job's place in its queue. Among its owner's jobs that needs `job.queue` for that job; among everybody's, for anybody's.
+/// Changes a job's place in its queue. Among its owner's jobs that needs `job.queue` for that job; among
+/// everybody's, for anybody's.
 pub async fn shift(caller: &Caller, id: CommandId, job: JobId, step: Step, among: Among) -> Result<Answer, AppError> {
     let whose = match among {
         Among::All => Whose::Others,

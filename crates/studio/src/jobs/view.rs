@@ -1,5 +1,5 @@
-//! What is said of a job, the same in lists, on its page, over REST and on the command line: where it runs, why it is in its state,
-//! what would change that, and what it has cost.
+//! What is said of a job, the same in lists, on its page, over REST and on the command line: where it runs,
+//! why it is in its state, what would change that, and what it has cost.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -47,7 +47,6 @@ impl StateTab {
         }
     }
 
-    /// The word.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Queued => "Queued",
@@ -58,7 +57,6 @@ impl StateTab {
         }
     }
 
-    /// Reads the URL.
     pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tab| tab.key() == key)
     }
@@ -95,7 +93,6 @@ pub enum Compute {
 }
 
 impl Compute {
-    /// In words.
     pub fn label(&self) -> String {
         match self {
             Self::Cluster(name) | Self::Instance(name) => name.clone(),

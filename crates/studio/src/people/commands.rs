@@ -79,14 +79,13 @@ pub async fn set_roles(
 /// What became of accounts that were to be changed: names, and why some were left as they are.
 #[derive(Clone, Debug, Default)]
 pub struct Changed {
-    /// Who was changed.
     pub changed: Vec<String>,
     /// Who was not.
     pub refused: Vec<(String, Refusal)>,
 }
 
-/// Disables or enables accounts, or resets a password to the one with this hash. Each account is judged by itself; those that
-/// the rules protect stay as they are. Needs `member.write`.
+/// Disables or enables accounts, or resets a password to the one with this hash. Each account is judged by
+/// itself; those that the rules protect stay as they are. Needs `member.write`.
 pub async fn change(
     caller: &Caller,
     verb: AccountVerb,

@@ -197,7 +197,8 @@ pub async fn judge_people(
         let standing = person.standing(Some(&actor.person.id));
         let answer = account::judge(verb, standing, owners);
         if answer.is_ok() && verb == AccountVerb::Disable && standing.is_owner {
-            // Judged one after another, as they will be carried out: the last Owner of the selection stays too.
+            // Judged one after another, as they will be carried out: the last Owner of the selection stays
+            // too.
             owners -= 1;
         }
         judged.push((person_row(&caller.studio, actor, person), answer));

@@ -13,8 +13,8 @@ const AHEAD: Span = Span::hours(35 * 24);
 /// How long is counted, from the first start or stop on: whole weeks.
 const COUNTED: Span = Span::hours(28 * 24);
 
-/// How long it is awake in an average month by these schedules alone; none if nobody can tell, since they only start it or only
-/// stop it.
+/// How long it is awake in an average month by these schedules alone; none if nobody can tell, since they
+/// only start it or only stop it.
 pub fn awake_a_month<'a>(schedules: impl IntoIterator<Item = &'a NewSchedule>, now: Timestamp) -> Option<Span> {
     let mut until = now.plus(AHEAD);
     let mut events: Vec<(Timestamp, bool)> = Vec::new();

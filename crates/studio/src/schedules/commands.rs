@@ -1,4 +1,5 @@
-//! Schedules of instances: found, added, changed, switched, skipped and removed by pages and by the API alike.
+//! Schedules of instances: found, added, changed, switched, skipped and removed by pages and by the API
+//! alike.
 
 use atelier_domain::access::Action as Right;
 use atelier_domain::compute::{InstanceId, ScheduleId};
@@ -35,7 +36,8 @@ impl NewSchedule {
     }
 }
 
-/// The schedules of an instance, in the order in which they were made. Whether the caller may see it was judged before.
+/// The schedules of an instance, in the order in which they were made. Whether the caller may see it was
+/// judged before.
 pub async fn of_instance(caller: &Caller, id: InstanceId) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
     ask(caller, move |world| {
         let mine = world.schedules_for(ScheduleTarget::Instance(id));
@@ -75,7 +77,8 @@ async fn add_to(
     }
 }
 
-/// Adds the schedules of an instance that the caller has just made, each under an id of its own that follows from `id`.
+/// Adds the schedules of an instance that the caller has just made, each under an id of its own that follows
+/// from `id`.
 pub async fn add_all(
     caller: &Caller,
     id: &CommandId,
@@ -159,8 +162,8 @@ pub async fn enable_all(
     Ok(other.len())
 }
 
-/// Gives an instance another week; its rules beside the week stay. What is so already is not touched, so that a skipped time
-/// stays skipped. Says how many schedules were changed.
+/// Gives an instance another week; its rules beside the week stay. What is so already is not touched, so that
+/// a skipped time stays skipped. Says how many schedules were changed.
 pub async fn replace_week(
     caller: &Caller,
     id: &CommandId,
@@ -195,7 +198,8 @@ enum Step {
     Add(NewSchedule),
 }
 
-/// As few steps as lead there. What goes goes before something comes, so that the number of schedules never is above both.
+/// As few steps as lead there. What goes goes before something comes, so that the number of schedules never
+/// is above both.
 fn steps(old: &[(ScheduleId, Schedule)], wanted: &[NewSchedule]) -> Vec<Step> {
     let mut rest: Vec<&NewSchedule> =
         wanted.iter().filter(|new| !old.iter().any(|(_, schedule)| new.is(schedule))).collect();

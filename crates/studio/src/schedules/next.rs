@@ -1,4 +1,5 @@
-//! What schedules are going to do: the next times in two zones, what they cost, and what a cron expression says.
+//! What schedules are going to do: the next times in two zones, what they cost, and what a cron expression
+//! says.
 
 use atelier_domain::compute::size::Price;
 use atelier_domain::schedule::{Action, Cron, Note, Previewed, Schedule, Timetable, Trigger, Zone};
@@ -31,7 +32,6 @@ pub struct NextTime {
 /// One schedule, saved or not.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What and when.
     pub new: NewSchedule,
     /// Only later times count.
     pub since: Timestamp,

@@ -1,18 +1,16 @@
 //! Stops of one's own instances that were announced: for the bell, the corner and the pages of the instances.
 
-use atelier_domain::Money;
 use atelier_domain::compute::InstanceId;
 use atelier_domain::compute::budget::{Budget, BudgetKey, BudgetOf};
 use atelier_domain::compute::notice::StopWhy;
 use atelier_domain::reason::Reason;
-use atelier_domain::{Timestamp, UserId, WorkspaceId};
+use atelier_domain::{Money, Timestamp, UserId, WorkspaceId};
 
 use crate::studio::Studio;
 
 /// A stop that comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Of which instance.
     pub id: InstanceId,
     pub name: String,
     pub at: Timestamp,
@@ -56,7 +54,8 @@ pub struct Warnings {
     pub budgets: Vec<BudgetNote>,
 }
 
-/// What somebody is warned of. Nothing while the engine cannot be asked: a page must not fail for want of a warning.
+/// What somebody is warned of. Nothing while the engine cannot be asked: a page must not fail for want of a
+/// warning.
 pub async fn warnings_of(state: &Studio, workspace: &WorkspaceId, person: &UserId, sees_all: bool) -> Warnings {
     let (workspace, person) = (workspace.clone(), person.clone());
     let found = state.engine().ask(move |world| {

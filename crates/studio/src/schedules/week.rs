@@ -30,8 +30,8 @@ impl PlannedWeek {
     }
 }
 
-/// Finds the week in an instance's schedules: what it is, and which of them make it; the others are rules beside it. Those that
-/// are disabled count only if all are.
+/// Finds the week in an instance's schedules: what it is, and which of them make it; the others are rules
+/// beside it. Those that are disabled count only if all are.
 pub fn find_week(schedules: &[(ScheduleId, Schedule)]) -> Option<(PlannedWeek, Vec<ScheduleId>)> {
     let is_any_enabled = schedules.iter().any(|(_, schedule)| schedule.is_enabled);
     let weekly: Vec<&(ScheduleId, Schedule)> = schedules
@@ -66,7 +66,8 @@ fn jobs_of(schedules: &[&(ScheduleId, Schedule)]) -> Option<StopJobs> {
     stops.all(|jobs| jobs == first).then_some(first)
 }
 
-/// As people say it: `Workdays 08:30 to 18:00`, `Mon–Thu 08:30 to 18:00, Fri 08:30 to 16:00`. Empty for an empty week.
+/// As people say it: `Workdays 08:30 to 18:00`, `Mon–Thu 08:30 to 18:00, Fri 08:30 to 16:00`. Empty for an
+/// empty week.
 pub fn say_week(grid: &WeekGrid) -> String {
     let mut by_hours: Vec<(DayPlan, Vec<usize>)> = Vec::new();
     for (day, plan) in grid.days.iter().enumerate().filter(|(_, plan)| **plan != DayPlan::default()) {

@@ -56,7 +56,6 @@ pub struct PlanRow {
     /// What is unusual about it.
     pub note: String,
     pub is_skipped: bool,
-    /// Tells rows apart.
     pub key: String,
 }
 

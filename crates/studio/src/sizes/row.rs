@@ -24,9 +24,7 @@ pub struct SizeRow {
 /// How much of a limit is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaLeft {
-    /// So much.
     pub used: u64,
-    /// Of so much.
     pub limit: u64,
     /// In words: `12 of 48 cores`.
     pub said: String,

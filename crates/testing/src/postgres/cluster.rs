@@ -1,21 +1,22 @@
 //! One PostgreSQL cluster in a temporary directory and the processes that serve it.
 //!
-//! PostgreSQL is watched by a small shell that reads from a pipe of ours: when the pipe closes – because the cluster is
-//! dropped, or because the test process was killed and could not drop anything – the shell stops the server and removes
-//! the directory. A static that is never dropped and a test killed by a time-out thus leave nothing behind.
+//! PostgreSQL is watched by a small shell that reads from a pipe of ours: when the pipe closes – because the
+//! cluster is dropped, or because the test process was killed and could not drop anything – the shell stops
+//! the server and removes the directory. A static that is never dropped and a test killed by a time-out thus
+//! leave nothing behind.
 
-use std::{
-    env, fs,
-    net::{Ipv4Addr, TcpStream},
-    os::unix::{fs::MetadataExt, process::CommandExt},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{env, fs};
 
 use tempfile::TempDir;
 
-use super::{Error, programs::Programs};
+use super::Error;
+use super::programs::Programs;
 use crate::{free_port, poll_until};
 
 /// `$1` is the directory, the rest the server's command line. SIGQUIT is PostgreSQL's immediate shutdown.
@@ -81,7 +82,8 @@ impl Cluster {
         self.directory.path()
     }
 
-    /// Waits for the line that the server writes to its log; a mere answer on the port may be somebody else's.
+    /// Waits for the line that the server writes to its log; a mere answer on the port may be somebody
+    /// else's.
     fn wait_until_ready(&mut self) -> Result<(), Error> {
         let log_file = self.directory.path().join("log");
         let log = || fs::read_to_string(&log_file).unwrap_or_default();
@@ -143,7 +145,8 @@ fn watch(programs: &Programs, directory: &Path, account: Option<Account>, port: 
         .arg("-D")
         .arg(directory.join("cluster"))
         .args(settings.iter().flat_map(|setting| ["-c", setting]))
-        // out of reach of what a terminal or a test runner sends to the whole group: the pipe alone says when to stop
+        // out of reach of what a terminal or a test runner sends to the whole group: the pipe alone says when
+        // to stop
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -179,7 +182,8 @@ fn account() -> Result<Option<Account>, Error> {
     Ok(Some(account))
 }
 
-/// Makes a directory that the account can get to and hands it over. Root's own temporary directory may be closed to others.
+/// Makes a directory that the account can get to and hands it over. Root's own temporary directory may be
+/// closed to others.
 fn directory_for(account: Option<Account>) -> Result<TempDir, Error> {
     let own = env::temp_dir();
     let place = match account {

@@ -1,21 +1,18 @@
 //! A throw-away PostgreSQL for tests: its own cluster in a temporary directory, gone when its owner is.
 //!
-//! `cargo xtask test` starts one server for the whole run and names it in [`URL_VARIABLE`]; a test run by hand starts
-//! one per process. Every test takes a database of its own from it, so that tests need not know of each other.
+//! `cargo xtask test` starts one server for the whole run and names it in [`URL_VARIABLE`]; a test run by
+//! hand starts one per process. Every test takes a database of its own from it, so that tests need not know
+//! of each other.
 
 mod cluster;
 mod programs;
 
-use std::{
-    collections::hash_map::RandomState,
-    fmt,
-    hash::BuildHasher,
-    process::{Command, id},
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::process::{Command, id};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cluster::Cluster;
 use programs::Programs;
@@ -109,7 +106,8 @@ impl Server {
     }
 }
 
-/// Returns the server that all tests of this process share: the one of [`URL_VARIABLE`], or else one started now.
+/// Returns the server that all tests of this process share: the one of [`URL_VARIABLE`], or else one started
+/// now.
 ///
 /// # Errors
 /// As for [`Server::start`]; the same error each time, without trying again.

@@ -1,9 +1,7 @@
 //! Where PostgreSQL's programs are: on PATH, or where Debian keeps one directory per version.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use super::Error;
 

@@ -8,16 +8,12 @@ use std::env;
 
 use serde_json::Value;
 
-use super::report::{
-    Report,
-    Wanted::{AtLeast, AtMost, Context},
-};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-    workspace::Workspace,
-};
+use super::report::Report;
+use super::report::Wanted::{AtLeast, AtMost, Context};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 /// How often the real loop is killed on each database.
 const KILLS: u32 = 200;

@@ -7,19 +7,13 @@ use std::time::Duration;
 use atelier_testing::index::Index;
 use serde_json::{Value, json};
 
-use super::{
-    jobs::{Api, expect_completed},
-    load::{milliseconds, now, pause, percentile},
-    report::{
-        Report,
-        Wanted::{AtMost, Context},
-    },
-    studio::Studio,
-};
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-};
+use super::jobs::{Api, expect_completed};
+use super::load::{milliseconds, now, pause, percentile};
+use super::report::Report;
+use super::report::Wanted::{AtMost, Context};
+use super::studio::Studio;
+use crate::failure::{Failure, Result};
+use crate::progress::step;
 
 /// So many jobs of each kind, one at a time and in turns.
 const JOBS: usize = 100;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{report::Report, studio::Studio};
+use super::report::Report;
+use super::studio::Studio;
 use crate::failure::Result;
 
 /// What can be measured alone.

@@ -1,6 +1,7 @@
 //! What a browser that was never here loads with a page: the document and every file that it names.
 
-use std::{collections::BTreeSet, io::Write};
+use std::collections::BTreeSet;
+use std::io::Write;
 
 use super::running::Running;
 use crate::failure::{Failure, Result};

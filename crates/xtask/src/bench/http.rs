@@ -1,11 +1,10 @@
-//! A keep-alive HTTP/1.1 client for 127.0.0.1, no larger than loads need: one connection, one request at a time. It is written by hand
-//! on purpose: it shares its processors with the server, so what it costs itself is in every figure, and was in those of before.
+//! A keep-alive HTTP/1.1 client for 127.0.0.1, no larger than loads need: one connection, one request at a
+//! time. It is written by hand on purpose: it shares its processors with the server, so what it costs itself
+//! is in every figure, and was in those of before.
 
-use std::{
-    io::{self, BufRead, BufReader, Read, Write},
-    net::{Ipv4Addr, SocketAddr, TcpStream},
-    time::Duration,
-};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
 
 pub use atelier_testing::http::form;
 
@@ -24,10 +23,8 @@ pub struct Connection {
 /// What a server answered.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
     head: String,
-    /// The body.
     pub body: Vec<u8>,
 }
 

@@ -16,17 +16,20 @@ mod terminal;
 mod upload;
 mod websocket;
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use clap::ValueEnum;
 
 use self::desk::Desk;
-use super::{Program, report::Report, studio::Studio};
-use crate::{failure::Result, process, progress::step, workspace::Workspace};
+use super::Program;
+use super::report::Report;
+use super::studio::Studio;
+use crate::failure::Result;
+use crate::process;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 /// What can be measured alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

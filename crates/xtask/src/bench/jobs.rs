@@ -4,28 +4,23 @@
 //! The job is `/bin/true`: what is measured is everything around it. Every job is durable and has a record of
 //! its own.
 
-use std::{path::Path, thread, time::Duration};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
-use crate::bench::http::{self, Connection};
 use serde_json::{Value, json};
 
-use super::{
-    Program, engine,
-    load::{milliseconds, now, pause, percentile},
-    log_lines, peers,
-    report::{
-        Report,
-        Wanted::{AtLeast, AtMost, Context},
-    },
-    running::Running,
-    spent::{Spent, agents},
-    studio::Studio,
-};
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-    workspace::Workspace,
-};
+use super::load::{milliseconds, now, pause, percentile};
+use super::report::Report;
+use super::report::Wanted::{AtLeast, AtMost, Context};
+use super::running::Running;
+use super::spent::{Spent, agents};
+use super::studio::Studio;
+use super::{Program, engine, log_lines, peers};
+use crate::bench::http::{self, Connection};
+use crate::failure::{Failure, Result};
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 /// So many jobs are one measurement.
 const ARRAY: u64 = 10_000;

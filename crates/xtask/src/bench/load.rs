@@ -1,15 +1,10 @@
 //! Load from threads of this process: as fast as the server answers, or at a steady pace.
 
-use std::{
-    collections::VecDeque,
-    io,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use crate::bench::http::{Answer, Connection};
 use crate::failure::{Failure, Result};

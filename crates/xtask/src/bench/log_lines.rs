@@ -1,13 +1,10 @@
 //! How long a line takes from a job to who follows its log, over the connection that a browser would have.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
-    time::{Duration, SystemTime},
-};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, SystemTime};
 
 use crate::bench::http;
-
 use crate::failure::{Failure, Result};
 
 /// So many lines are one measurement.

@@ -26,29 +26,22 @@ mod ssh;
 mod studio;
 mod turns;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    thread,
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, thread};
 
 use clap::{Args, Subcommand};
 use files::Part;
 use load::{milliseconds, pause, percentile};
-use report::{
-    Report,
-    Wanted::{AtLeast, AtMost, Below, Context},
-};
+use report::Report;
+use report::Wanted::{AtLeast, AtMost, Below, Context};
 use studio::{Account, Studio};
 use turns::Turn;
 
-use crate::{
-    failure::{Failure, Result},
-    progress::{announce, step},
-    server::{self, Profile},
-    workspace::Workspace,
-};
+use crate::failure::{Failure, Result};
+use crate::progress::{announce, step};
+use crate::server::{self, Profile};
+use crate::workspace::Workspace;
 
 /// What can be measured.
 #[derive(Debug, Subcommand)]

@@ -4,21 +4,21 @@
 //! It is asked directly on the hub's own port. Its proxy, through which everything goes in real use, is left
 //! out: that needs Node and makes the hub slower, so leaving it out is to the peer's advantage.
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use atelier_testing::free_port;
 use serde_json::json;
 
-use super::{
-    Rates, http, load,
-    report::{Report, Wanted::Context},
-    running::Running,
-};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-};
+use super::report::Report;
+use super::report::Wanted::Context;
+use super::running::Running;
+use super::{Rates, http, load};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 const PASSWORD: &str = "kettle-orbit-violin";

@@ -4,14 +4,15 @@
 //! None of them keeps a job through a crash of its server as Atelier does; the figures say what that costs,
 //! or does not.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use super::report::{Report, Wanted::Context};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-};
+use super::report::Report;
+use super::report::Wanted::Context;
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
 
 /// What Atelier did in this run.
 #[derive(Debug)]

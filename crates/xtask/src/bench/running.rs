@@ -1,17 +1,15 @@
 //! A server that runs while it is measured, and always stops afterwards.
 
-use std::{
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
-use crate::bench::http::{self, Answer, Connection};
 use atelier_testing::poll_until;
 
 use super::load::{now, pause};
+use crate::bench::http::{self, Answer, Connection};
 use crate::failure::{Failure, Result};
 
 /// Linux counts processor time for `/proc` in hundredths of a second, on every architecture.

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::{
-    report::{Report, Wanted::Context},
-    running::Running,
-};
+use super::report::Report;
+use super::report::Wanted::Context;
+use super::running::Running;
 use crate::failure::{Failure, Result};
 
 /// How much was spent at some moment.

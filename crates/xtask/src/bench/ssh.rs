@@ -3,31 +3,23 @@
 //!
 //! Both are asked in turn, so that whatever else the machine does disturbs both alike.
 
-use std::{
-    fs,
-    io::Read as _,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use atelier_testing::free_port;
 use serde_json::{Value, json};
 
-use super::{
-    load::{milliseconds, now, pause, percentile},
-    report::{
-        Report,
-        Wanted::{AtLeast, AtMost, Context},
-    },
-    running::Running,
-    studio::Studio,
-};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-};
+use super::load::{milliseconds, now, pause, percentile};
+use super::report::Report;
+use super::report::Wanted::{AtLeast, AtMost, Context};
+use super::running::Running;
+use super::studio::Studio;
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
 
 /// So often each of the two is connected to.
 const CONNECTIONS: usize = 20;
@@ -56,7 +48,6 @@ impl Drop for Sshd {
     }
 }
 
-/// Measures both.
 pub fn measure(binary: PathBuf, folder: &Path, report: &mut Report) -> Result<()> {
     let ssh_port = free_port();
     let data = folder.join("data");

@@ -1,22 +1,17 @@
 //! Atelier as it is measured: the release binary with a database of its own, an Owner and many people.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use std::{env, fs, thread};
 
-use crate::bench::http::{self, Answer, Connection};
 use atelier_testing::free_port;
 use serde_json::Value;
 
 use super::running::Running;
+use crate::bench::http::{self, Answer, Connection};
 use crate::failure::{Failure, Result};
 
 const OWNER: &str = "bench@example.org";

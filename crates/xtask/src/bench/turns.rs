@@ -4,15 +4,11 @@
 //! that is ahead waits for the other, which goes on with its next part once it has caught up: this, before,
 //! before, this, …
 
-use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
-};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
-use crate::{
-    failure::{Failure, Result},
-    progress::announce,
-};
+use crate::failure::{Failure, Result};
+use crate::progress::announce;
 
 /// Which of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +105,6 @@ impl Turn<'_> {
     }
 }
 
-/// Leaves the table.
 struct End<'a> {
     turn: &'a Turn<'a>,
     has_succeeded: bool,

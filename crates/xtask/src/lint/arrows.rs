@@ -1,9 +1,7 @@
 //! Arrows: who depends on whom, held against the table of who may.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use super::table::{BETWEEN_NOUNS, CRATES, GROUPS, MODULES, NOUNS, Row};
 

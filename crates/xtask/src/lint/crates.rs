@@ -1,15 +1,14 @@
 //! Arrows between the crates of the workspace, from what cargo says about them.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::arrows::{Allowed, Arrow, Found};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    workspace::Workspace,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::workspace::Workspace;
 
 /// Sentences about the arrows between crates that aren't as the table says.
 pub fn check(workspace: &Workspace) -> Result<Vec<String>> {

@@ -1,6 +1,7 @@
 //! Doc comments where types cross crates: on every public type and function at the level of a module.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use super::source::{Source, code, without_tests};
 use crate::failure::{Failure, Result};

@@ -1,11 +1,11 @@
 //! Arrows between the folders and files right in `src/`, from the paths in the code.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
-use super::{
-    arrows::{Allowed, Arrow, Found},
-    source::{Source, code, without_tests},
-};
+use super::arrows::{Allowed, Arrow, Found};
+use super::source::{Source, code, without_tests};
 use crate::failure::{Failure, Result};
 
 /// The crate by its name, as its program calls it.

@@ -1,9 +1,7 @@
 //! Rust sources as far as the checks need them: the code without comments, texts and tests.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
 

@@ -1,14 +1,13 @@
 //! The browser of the tests: a Chromium of the system, else Playwright's own.
 
-use std::{env, path::PathBuf};
+use std::env;
+use std::path::PathBuf;
 
 use super::{Node, system};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-    workspace::Workspace,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 /// What a Chromium is called. The headless shell comes first: it is Chromium without the windows that nobody
 /// sees in tests, and on two cores it makes them take about half the time.

@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
-use crate::{failure::Result, process, progress::step, workspace::Workspace};
+use crate::failure::Result;
+use crate::process;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 /// Provides what `lint` calls.
 pub fn ensure(workspace: &Workspace) -> Result<()> {

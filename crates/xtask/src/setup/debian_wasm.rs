@@ -4,22 +4,16 @@
 //! Debian ships the compiler and the sources of `std`, but no `std` compiled for wasm32-unknown-unknown. We
 //! build it once with `-Zbuild-std` in an empty crate and put it where the compiler looks for it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::{
-    system,
-    wasm::{TARGET, holds_standard_library},
-};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-    workspace::Workspace,
-};
+use super::system;
+use super::wasm::{TARGET, holds_standard_library};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 const PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev", "lld-19"];
 const RUSTC: &str = "/usr/bin/rustc";

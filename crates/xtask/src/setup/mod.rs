@@ -13,7 +13,8 @@ use std::path::PathBuf;
 pub use components::ensure as for_lint;
 pub use node::Node;
 
-use crate::{failure::Result, workspace::Workspace};
+use crate::failure::Result;
+use crate::workspace::Workspace;
 
 /// What runs the browser tests.
 #[derive(Debug)]

@@ -1,19 +1,14 @@
 //! Node.js and the npm packages of the browser tests.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs, iter,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, iter};
 
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-    workspace::Workspace,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 /// What the locked version of Playwright runs on. Debian 12 has Node.js 18.
 const OLDEST: u32 = 20;

@@ -1,19 +1,15 @@
 //! Packages of the operating system: installed by apt where we are root on Debian or Ubuntu, otherwise asked
 //! for.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use super::chromium;
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
 
 /// A program that comes in a package.
 #[derive(Debug, Clone, Copy)]

@@ -1,18 +1,14 @@
 //! The compiler for the browser's half: the one in use with rustup's wasm target, else Debian's.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::debian_wasm;
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-    workspace::Workspace,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 pub const TARGET: &str = "wasm32-unknown-unknown";
 

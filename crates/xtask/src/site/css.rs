@@ -4,9 +4,12 @@
 //! Making it small is taking out comments and needless white space. Brotli does the rest, and what a person
 //! wrote – nesting, layers, `light-dark()`, `oklch()` – reaches the browser as it is.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
-use super::{Site, public::read_tree, scss};
+use super::public::read_tree;
+use super::{Site, scss};
 use crate::failure::{Failure, Result};
 
 pub fn add(site: &mut Site, directory: &Path) -> Result<()> {

@@ -15,7 +15,10 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use crate::{failure::Result, progress::step, setup::wasm::Toolchain, workspace::Workspace};
+use crate::failure::Result;
+use crate::progress::step;
+use crate::setup::wasm::Toolchain;
+use crate::workspace::Workspace;
 
 /// The site's files by path without a leading slash, and the new names by the old.
 #[derive(Debug, Default)]

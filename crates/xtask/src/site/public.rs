@@ -1,6 +1,7 @@
 //! The files of `public/`: fonts, icons, licences.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use super::Site;
 use crate::failure::{Failure, Result};

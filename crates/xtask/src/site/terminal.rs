@@ -1,16 +1,16 @@
 //! The terminal page: its own script and style from `terminal/`, and xterm.js from npm, at the locked
 //! version.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use super::Site;
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::step,
-    setup::system,
-    workspace::Workspace,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::step;
+use crate::setup::system;
+use crate::workspace::Workspace;
 
 /// Files by their names in the site, and where they come from below `terminal/`.
 const FILES: [(&str, &str); 5] = [

@@ -3,17 +3,17 @@
 //! The name fits what Leptos' `HydrationScripts` asks for with `output_name` set to the manifest's `pkg`:
 //! `<pkg>.js` and `<pkg>_bg.wasm`. Both carry the same hash, because one is of no use without the other.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use wasm_bindgen_cli_support::Bindgen;
 
-use super::{Site, names, public::read_tree};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    setup::wasm::Toolchain,
-    workspace::Workspace,
-};
+use super::public::read_tree;
+use super::{Site, names};
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::setup::wasm::Toolchain;
+use crate::workspace::Workspace;
 
 const NAME: &str = "atelier";
 

@@ -4,13 +4,12 @@
 //! Leaving alone matters: compressing takes seconds, and cargo embeds the files again when their times
 //! change.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use super::{Site, compress, public::read_tree};
+use super::public::read_tree;
+use super::{Site, compress};
 use crate::failure::{Failure, Result};
 
 pub fn write(site: &Site, directory: &Path) -> Result<()> {

@@ -9,8 +9,7 @@ use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
 use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};
-use crate::frame::help;
-use crate::frame::{Place, Visit, load, param, studio};
+use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::instances::pages::detail::parts::icon;
 use crate::server::caller::here;
 use crate::server::page;

@@ -1,4 +1,5 @@
-//! The applications of an instance one by one: how each does, and the form with which its owner adds, changes and removes some.
+//! The applications of an instance one by one: how each does, and the form with which its owner adds, changes
+//! and removes some.
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::app::{AppDraft, CustomApp, MAX_APPS, MAX_LABEL, Network, Preset};

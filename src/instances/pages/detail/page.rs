@@ -16,8 +16,7 @@ use crate::components::{
     Tabs, Tone, Why, warning,
 };
 use crate::error::AppError;
-use crate::frame::help;
-use crate::frame::{Place, Visit, load, param, studio};
+use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::instances::pages::detail::parts::{asks_at, blocked, icon};
 use crate::instances::pages::detail::{
     apps, history, logs, monitoring, overview, own_apps, run_as_job, scripts, settings, sharing, stops,

@@ -25,7 +25,8 @@ pub fn asks_at(visit: &Visit, name: &str, verb: Verb) -> String {
     format!("{}?id={name}", paths::confirm_instances(visit.slug(), verb.key()))
 }
 
-/// A field for one of these people, with the first option of the list; where there are too many to list, for their address.
+/// A field for one of these people, with the first option of the list; where there are too many to list, for
+/// their address.
 pub fn person_field(
     state: &FormState,
     people: &[Person],

@@ -1,4 +1,5 @@
-//! What can be changed about an instance: how it stops, its quota, its size, its tags, its scripts; and how it goes.
+//! What can be changed about an instance: how it stops, its quota, its size, its tags, its scripts; and how
+//! it goes.
 
 use atelier_domain::compute::idle::Source;
 use atelier_domain::compute::verb::Verb;

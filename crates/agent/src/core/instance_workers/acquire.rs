@@ -83,7 +83,8 @@ impl Agent {
                     drop(listener.send(said));
                 }
             }
-            // Its launcher sees to what is left of it, and says when that is done. What it runs must not live longer than it.
+            // Its launcher sees to what is left of it, and says when that is done. What it runs must not live
+            // longer than it.
             None => {
                 for pid in worker.processes().into_iter().chain(worker.pid) {
                     processes::signal(pid, Signal::KILL);

@@ -1,4 +1,5 @@
-//! Sessions of people who came in from elsewhere. Unlike terminals, they end with the connection that they came over.
+//! Sessions of people who came in from elsewhere. Unlike terminals, they end with the connection that they
+//! came over.
 
 mod frames;
 mod pump;
@@ -189,7 +190,8 @@ fn wire(handle: OwnedFd) -> std::io::Result<Wire> {
 }
 
 impl Session {
-    /// Serves whoever came, until they go or the process ends. What it has left running then goes on until the instance ends.
+    /// Serves whoever came, until they go or the process ends. What it has left running then goes on until
+    /// the instance ends.
     pub async fn attend(self, wire: Wire) {
         let Self { mut worker, ends, mut ending, slot } = self;
         let channel = worker.channel();

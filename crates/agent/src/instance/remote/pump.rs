@@ -78,7 +78,8 @@ impl Typed {
 /// Where frames to the server go; one at a time.
 type Out = tokio::sync::Mutex<tokio::io::WriteHalf<Wire>>;
 
-/// Carries bytes until the process has ended and all of its output is sent. False if the server hung up before.
+/// Carries bytes until the process has ended and all of its output is sent. False if the server hung up
+/// before.
 pub async fn carry(wire: Wire, ends: Ends, channel: &Channel, outcome: impl Future<Output = Outcome>) -> bool {
     let (mut read, write) = tokio::io::split(wire);
     let (write, typed) = (Out::new(write), Typed::default());

@@ -21,7 +21,6 @@ impl Entry {
         Self { name, line, metadata }
     }
 
-    /// A name alone.
     pub fn named(name: Vec<u8>) -> Self {
         Self { line: name.clone(), name, metadata: None }
     }

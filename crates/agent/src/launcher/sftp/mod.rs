@@ -1,8 +1,9 @@
-//! `atelier launcher sftp`: serves files over its input and output, as SFTP of version 3 with what OpenSSH has added to it.
+//! `atelier launcher sftp`: serves files over its input and output, as SFTP of version 3 with what OpenSSH
+//! has added to it.
 //!
-//! It runs in the sandbox as the person whose files they are, so the system alone judges what may be read and written. It answers
-//! in the order in which it is asked; all questions that have come are answered before the answers leave, so that clients with many
-//! questions on their way pay few calls for them.
+//! It runs in the sandbox as the person whose files they are, so the system alone judges what may be read and
+//! written. It answers in the order in which it is asked; all questions that have come are answered before
+//! the answers leave, so that clients with many questions on their way pay few calls for them.
 
 mod attributes;
 mod handles;

@@ -1,19 +1,18 @@
-//! What can be done: [`table`] has one row for each verb, and the rest says in which state it is legal. The server judges by it,
-//! pages show it, golden files print it.
+//! What can be done: [`table`] has one row for each verb, and the rest says in which state it is legal. The
+//! server judges by it, pages show it, golden files print it.
 
 pub mod table;
 
 use serde::{Deserialize, Serialize};
+pub use table::{Ask, Endpoint, Noun, Verb};
 
 use super::instance::InstanceState;
 use super::job::JobState;
 use crate::access::Whose;
-pub use table::{Ask, Endpoint, Noun, Verb};
 
 /// What a verb does in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Legality {
-    /// It is done.
     Yes,
     /// It is done as soon as what goes on allows: the wish is kept.
     Later,
@@ -37,7 +36,6 @@ const GIVEN: &str = "It is being given to its new owner. Wait until it is stoppe
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstanceVerb {
-    /// Make it.
     Create,
     /// Give it a node.
     Start,
@@ -47,17 +45,13 @@ pub enum InstanceVerb {
     Restart,
     /// A fresh environment; the home stays.
     Rebuild,
-    /// Another size.
     Resize,
-    /// Another owner.
     Transfer,
     /// Take it away, home and all.
     Delete,
     /// Schedules, idle time, tags.
     Configure,
-    /// Its applications.
     Open,
-    /// A job.
     Submit,
 }
 
@@ -249,9 +243,7 @@ crate::keyed_enum! {
         Steady = "steady";
         /// Nodes are coming or going.
         Resizing = "resizing";
-        /// It starts nothing.
         Paused = "paused";
-        /// It is going.
         Deleting = "deleting";
     }
 }
@@ -262,18 +254,13 @@ crate::keyed_enum! {
 pub enum ClusterVerb {
     /// Minimum, maximum, idle time, schedules.
     Scale,
-    /// Start nothing more.
     Pause,
-    /// Go on.
     Resume,
-    /// A job.
     Submit,
-    /// Take it away.
     Delete,
 }
 
 impl ClusterVerb {
-    /// All of them.
     pub const ALL: [Self; 5] = [Self::Scale, Self::Pause, Self::Resume, Self::Submit, Self::Delete];
 
     /// Its row in the table.
@@ -315,9 +302,7 @@ impl ClusterVerb {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobVerb {
-    /// End it.
     Cancel,
-    /// Change its priority.
     Prioritise,
     /// Keep it from starting.
     Hold,
@@ -330,7 +315,6 @@ pub enum JobVerb {
 }
 
 impl JobVerb {
-    /// All of them.
     pub const ALL: [Self; 6] = [Self::Cancel, Self::Prioritise, Self::Hold, Self::Release, Self::Move, Self::Evict];
 
     /// Its row in the table.

@@ -1,6 +1,6 @@
-//! One row for each thing that people can do to instances, clusters, jobs and all else: its key, its words, the right it needs, the
-//! states it is legal in, and where it is offered. Pages, REST, rights and history read this table; `tests/golden/verb_table.txt`
-//! prints it.
+//! One row for each thing that people can do to instances, clusters, jobs and all else: its key, its words,
+//! the right it needs, the states it is legal in, and where it is offered. Pages, REST, rights and history
+//! read this table; `tests/golden/verb_table.txt` prints it.
 
 use super::{ClusterState, ClusterVerb, InstanceVerb, JobVerb, Legality};
 use crate::access::Action;
@@ -11,13 +11,10 @@ crate::keyed_enum! {
     /// What verbs are about.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
     pub enum Noun {
-        /// An instance.
         Instance = "instance", "instances";
-        /// A cluster.
         Cluster = "cluster", "clusters";
         /// A job, or all jobs of an array.
         Job = "job", "jobs";
-        /// A node.
         Node = "node", "nodes";
         /// A schedule of an instance or of a cluster.
         Schedule = "schedule", "schedules";
@@ -42,7 +39,6 @@ enum Judged {
     Ahead,
     /// As a change of the settings of what it belongs to.
     Settings,
-    /// Always.
     Free,
 }
 
@@ -233,7 +229,6 @@ verbs! {
         .button("Rebuild environment").going("gets a fresh environment", "get fresh environments")
         .done("rebuilt", "instance-rebuilt")
         .asks("", "Keep as it is").dangerous().at("POST", "/rebuild", 202);
-    /// Another size.
     ResizeInstance: instance("resize", "Resize", Action::InstanceConfigure, InstanceVerb::Resize)
         .button("Change size").going("is being resized", "are being resized")
         .done("resized", "instance-resized").at("POST", "/resize", 202);
@@ -268,16 +263,15 @@ verbs! {
     SetScripts: instance("set-scripts", "Set scripts", Action::InstanceConfigure, InstanceVerb::Configure)
         .button("Save scripts").going("has new scripts", "have new scripts")
         .done("changed the scripts of", "instance-scripts-set").at("PUT", "/scripts", 200);
-    /// Let scripts that somebody else wrote use the owner's home. Scripts run as the owner, so it needs what a terminal needs.
+    /// Let scripts that somebody else wrote use the owner's home. Scripts run as the owner, so it needs what
+    /// a terminal needs.
     AcceptScripts: instance("accept-scripts", "Accept scripts", Action::InstanceConnect, InstanceVerb::Configure)
         .going("runs its new scripts", "run their new scripts")
         .done("accepted the scripts of", "instance-scripts-accepted").at("POST", "/accept-scripts", 200);
-    /// Open its applications.
     OpenInstance: instance("open", "Open", Action::InstanceConnect, InstanceVerb::Open);
     /// Run a job on it.
     SubmitToInstance: instance("submit", "Submit", Action::JobSubmit, InstanceVerb::Submit).button("Submit job");
 
-    /// Make a cluster.
     CreateCluster: row(Noun::Cluster, "create", "Create", Action::ClusterCreate, Judged::Free)
         .button("Create cluster").going("is being created", "are being created")
         .done("created", "cluster-created").at("POST", "", 201);
@@ -293,10 +287,8 @@ verbs! {
     SetQueuePolicy: cluster("set-queue-policy", "Set queue policy", Action::ClusterScale, ClusterVerb::Scale)
         .button("Save").going("has a new queue policy", "have new queue policies")
         .done("changed the queue policy of", "queue-policy-set").at("PATCH", "", 200);
-    /// Start nothing more.
     PauseCluster: cluster("pause", "Pause", Action::ClusterScale, ClusterVerb::Pause)
         .going("is paused", "are paused").done("paused", "cluster-paused").at("POST", "/pause", 200).frees();
-    /// Go on.
     ResumeCluster: cluster("resume", "Resume", Action::ClusterScale, ClusterVerb::Resume)
         .going("is resumed", "are resumed").done("resumed", "cluster-resumed").at("POST", "/resume", 200);
     /// Run a job on it.
@@ -309,12 +301,10 @@ verbs! {
     /// Run something, once or as an array. Too common for the history: jobs have a list of their own.
     SubmitJob: row(Noun::Job, "submit", "Submit", Action::JobSubmit, Judged::Free)
         .button("Submit job").going("was submitted", "were submitted").at("POST", "", 201);
-    /// End it.
     CancelJob: job("cancel", "Cancel", Action::JobCancel, JobVerb::Cancel)
         .going("is being canceled", "are being canceled").done("canceled", "job-cancelled")
         .asks("Running jobs are asked to end, then killed. Logs and outputs are kept.", "Keep running")
         .dangerous().bulk().at("POST", "/cancel", 200).frees();
-    /// Change its priority.
     PrioritiseJob: job("prioritise", "Change priority", Action::JobQueue, JobVerb::Prioritise)
         .going("has a new priority", "have a new priority").done("changed the priority of", "job-prioritised");
     /// Keep it from starting.
@@ -341,10 +331,8 @@ verbs! {
     EvictNode: free(Noun::Node, "evict", "Evict", Action::ClusterScale)
         .going("is being evicted", "are being evicted").done("evicted", "node-evicted").at("POST", "/evict", 202);
 
-    /// Add a schedule.
     AddSchedule: schedule("add", "Add").button("Add schedule")
         .going("is added", "are added").done("added", "schedule-added").at("POST", "", 201);
-    /// Change a schedule.
     EditSchedule: schedule("edit", "Edit").button("Save schedule")
         .going("is changed", "are changed").done("changed", "schedule-changed").at("PATCH", "", 200);
     /// Switch it on or off.
@@ -354,7 +342,6 @@ verbs! {
     SkipSchedule: schedule("skip", "Skip").button("Skip the next run")
         .going("skips its next run", "skip their next run").done("skipped the next run of", "schedule-skipped")
         .at("POST", "/skip", 200);
-    /// Take it away.
     RemoveSchedule: schedule("remove", "Remove").button("Remove schedule")
         .going("is removed", "are removed").done("removed", "schedule-removed").at("DELETE", "", 200).frees();
 
@@ -380,7 +367,6 @@ verbs! {
     /// Start and stop nothing more.
     PauseEngine: free(Noun::Engine, "pause", "Pause", Action::EngineWrite).button("Pause scheduling")
         .going("is paused", "are paused").done("paused", "engine-paused").frees();
-    /// Go on.
     ResumeEngine: free(Noun::Engine, "resume", "Resume", Action::EngineWrite).button("Resume scheduling")
         .going("is resumed", "are resumed").done("resumed", "engine-resumed");
     /// Remove something that was found and is not known.
@@ -450,7 +436,8 @@ impl Verb {
         self.row().right
     }
 
-    /// The same where it is done to a part of something: the schedules of a cluster need the right to scale it.
+    /// The same where it is done to a part of something: the schedules of a cluster need the right to scale
+    /// it.
     pub const fn right_on(self, target: Noun) -> Action {
         match (self.row().judged, target) {
             (Judged::Settings, Noun::Cluster) => Action::ClusterScale,

@@ -1,4 +1,5 @@
-//! The way down: the node leaves, and only when it is gone is the instance stopped, or deleted, or started again.
+//! The way down: the node leaves, and only when it is gone is the instance stopped, or deleted, or started
+//! again.
 
 use crate::compute::instance::{InstancePhase, OperationResult, START_LIMIT, STOP_LIMIT, Trigger, Wish};
 use crate::compute::job::Verdict;

@@ -1,7 +1,8 @@
 //! Instances: what people and schedules wish, and the way there.
 //!
-//! A wish is set at once and kept; the phase follows as nodes come and go. At most one node belongs to an instance at any
-//! time: a new one is wanted only when the old one is confirmed to be gone, since both would use the same home.
+//! A wish is set at once and kept; the phase follows as nodes come and go. At most one node belongs to an
+//! instance at any time: a new one is wanted only when the old one is confirmed to be gone, since both would
+//! use the same home.
 
 mod create;
 mod down;
@@ -218,7 +219,8 @@ impl World {
         Ok(Answer::Done)
     }
 
-    // ---- operations -------------------------------------------------------------------------------------------------
+    // ---- operations
+    // -------------------------------------------------------------------------------------------------
 
     /// A new operation; one that was not done yet is overtaken.
     fn begin(&mut self, id: InstanceId, verb: InstanceVerb, trigger: Trigger) {

@@ -1,7 +1,8 @@
 //! Giving an instance to somebody else.
 //!
-//! It changes hands at once, and can be started by nobody until what opens doors has been taken out of its home: that is done
-//! outside, again and again until it succeeds, and its own phase keeps everything else away meanwhile.
+//! It changes hands at once, and can be started by nobody until what opens doors has been taken out of its
+//! home: that is done outside, again and again until it succeeds, and its own phase keeps everything else
+//! away meanwhile.
 
 use crate::compute::instance::{Given, InstancePhase, OperationResult, TRANSFER_RETRY, Trigger};
 use crate::compute::job::Verdict;
@@ -58,7 +59,8 @@ impl World {
             instance.owner_name = to_name.clone();
             instance.has_quota = false;
             instance.notices.clear();
-            // What it runs at its start somebody else has set: scripts, and the start files in its home and its environment.
+            // What it runs at its start somebody else has set: scripts, and the start files in its home and
+            // its environment.
             if !instance.scripts.is_empty() {
                 instance.scripts_by.get_or_insert_with(|| from.clone());
             }

@@ -1,7 +1,7 @@
 //! Which of the machine's GPUs a node gets.
 //!
-//! What a node holds stands in its `agent.json` and nowhere else, so that a server that was restarted finds it again; it is
-//! free once the node's folder is gone.
+//! What a node holds stands in its `agent.json` and nowhere else, so that a server that was restarted finds
+//! it again; it is free once the node's folder is gone.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -27,7 +27,8 @@ pub(super) fn choose(machine: u64, held: &BTreeSet<u64>, wanted: u64) -> Result<
     }
 }
 
-/// What all other nodes in that folder hold, also those whose agents are dead: their jobs may still run until they are removed.
+/// What all other nodes in that folder hold, also those whose agents are dead: their jobs may still run until
+/// they are removed.
 pub(super) fn held(nodes: &Path, but: NodeId) -> Result<BTreeSet<u64>, String> {
     let cannot = |error: io::Error| format!("which GPUs other nodes hold cannot be seen: {error}");
     let entries = match std::fs::read_dir(nodes) {

@@ -37,13 +37,15 @@ impl Isolation {
 /// What may be set about the local driver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How many times the machine's cores are given out: people's workstations mostly wait. Memory is given out once.
+    /// How many times the machine's cores are given out: people's workstations mostly wait. Memory is given
+    /// out once.
     pub overcommit: f64,
     /// How people are kept apart where that is possible.
     pub isolation: Isolation,
     /// An agent without a server and without jobs ends itself after so long.
     pub alone_seconds: u64,
-    /// The program that agents run; the one that runs now if none is named. For tests, which are programs of their own.
+    /// The program that agents run; the one that runs now if none is named. For tests, which are programs of
+    /// their own.
     pub program: Option<std::path::PathBuf>,
     /// The agent, if the running program carries it as one of its own.
     pub carried: Option<super::Carried>,
@@ -67,11 +69,9 @@ impl Default for Settings {
 /// The machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Cores.
     pub cores: u64,
     /// Memory in MiB.
     pub memory: u64,
-    /// GPUs.
     pub gpus: u64,
     /// Whether the server is root, so that people can have users of their own.
     pub is_root: bool,
@@ -98,7 +98,8 @@ impl Machine {
         self.is_root && isolation != Isolation::Off
     }
 
-    /// Whether that is all that keeps people apart, so that they come to their folders by the same ways as everybody.
+    /// Whether that is all that keeps people apart, so that they come to their folders by the same ways as
+    /// everybody.
     pub fn has_users_alone(&self, isolation: Isolation) -> bool {
         self.has_own_users(isolation) && (isolation == Isolation::Users || self.no_view.is_some())
     }
@@ -134,8 +135,8 @@ fn total_memory(meminfo: &str) -> Option<u64> {
     Some(kibibytes / 1_024)
 }
 
-/// Sizes that share a machine out evenly: half a core, one, two, four … up to all real cores, each with its part of the
-/// memory, so that cores and memory run out together.
+/// Sizes that share a machine out evenly: half a core, one, two, four … up to all real cores, each with its
+/// part of the memory, so that cores and memory run out together.
 pub(super) fn sizes(site: &SiteName, capacity: Resources, real_cores: u64) -> Vec<Size> {
     let per_core = |millis: u64| {
         let share = u128::from(capacity.memory) * u128::from(millis) / u128::from(capacity.cores.max(1));

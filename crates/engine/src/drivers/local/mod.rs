@@ -1,16 +1,12 @@
 //! The local driver: nodes are agents on the server's own machine, each with its share of it.
 //!
-//! A node is a folder in the data directory. Its agent holds a lock on a file there for as long as it lives, so that
-//! nobody needs to trust a process number: a node exists if its lock is held.
+//! A node is a folder in the data directory. Its agent holds a lock on a file there for as long as it lives,
+//! so that nobody needs to trust a process number: a node exists if its lock is held.
 
 mod gpus;
 mod machine;
 mod process;
 mod program;
-
-pub use machine::{Isolation, Machine, Settings};
-pub use process::stop_all;
-pub use program::Carried;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -21,6 +17,9 @@ use atelier_domain::compute::{NodeId, Resources};
 use atelier_domain::text::Problem;
 use atelier_domain::world::FoundNode;
 use atelier_protocol::AgentConfig;
+pub use machine::{Isolation, Machine, Settings};
+pub use process::stop_all;
+pub use program::Carried;
 use tokio::sync::OnceCell;
 
 use super::{Capabilities, Driver, Later, NewNode};

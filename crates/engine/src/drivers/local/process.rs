@@ -138,8 +138,8 @@ pub(super) fn alive(nodes: &Path) -> Result<Vec<NodeId>, String> {
     Ok(alive)
 }
 
-/// The process that holds the lock. Opened before the lock is looked at again, so that a number that was given to another
-/// process meanwhile is noticed.
+/// The process that holds the lock. Opened before the lock is looked at again, so that a number that was
+/// given to another process meanwhile is noticed.
 fn holder(folder: &Path) -> Option<OwnedFd> {
     let text = std::fs::read_to_string(folder.join("lock")).ok()?;
     let pid = Pid::from_raw(text.trim().parse().ok()?)?;
@@ -171,7 +171,8 @@ pub(super) async fn end(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Puts aside what a dead agent had not handed over of its jobs' output, for whoever keeps logs. Again is fine.
+/// Puts aside what a dead agent had not handed over of its jobs' output, for whoever keeps logs. Again is
+/// fine.
 pub(super) async fn leave_output(folder: &Path, left: &Path) -> Result<(), String> {
     let (spool, left) = (folder.join("spool"), left.to_owned());
     let moved = tokio::task::spawn_blocking(move || {

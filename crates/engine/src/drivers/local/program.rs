@@ -1,7 +1,8 @@
 //! The copy of the program that agents run: it stays when the server's own is replaced.
 //!
-//! A released server carries the agent as a small program of its own. What a process has resident is mostly the program itself, and
-//! there is an agent and a launcher for every node and person, while most of the server's program is the portal.
+//! A released server carries the agent as a small program of its own. What a process has resident is mostly
+//! the program itself, and there is an agent and a launcher for every node and person, while most of the
+//! server's program is the portal.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +17,6 @@ const PIECE: u64 = 1 << 20;
 /// The agent as a program of its own, inside the server's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Carried {
-    /// The program.
     pub bytes: &'static [u8],
     /// What tells two of them apart, known without reading it.
     pub hash: &'static str,
@@ -28,8 +28,8 @@ impl std::fmt::Debug for Carried {
     }
 }
 
-/// Puts the program of agents into that folder, under its hash: the one that is carried, else the running program itself. One that
-/// is there is used.
+/// Puts the program of agents into that folder, under its hash: the one that is carried, else the running
+/// program itself. One that is there is used.
 pub(super) fn copy_to(folder: &Path, carried: Option<Carried>) -> Result<PathBuf, String> {
     let placed = carried.map_or_else(|| place_own(folder), |carried| unpack(folder, carried));
     placed.map_err(|error| format!("the program could not be copied to {}: {error}", folder.display()))

@@ -1,7 +1,7 @@
 //! Installing code-server, from nothing to the mark. Runs on a thread of its own.
 //!
-//! Node.js comes as a Python package, so that nothing but the package index is needed for it. Parts of code-server are compiled
-//! here, against the headers that come along.
+//! Node.js comes as a Python package, so that nothing but the package index is needed for it. Parts of
+//! code-server are compiled here, against the headers that come along.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -100,8 +100,8 @@ fn wait_for_lock(shelf: &Shelf, cancel: &Cancel, tell: &mut dyn FnMut(EditorNews
     }
 }
 
-/// The real program, in a place where the package is installed: the command that comes with it is a launcher, which does not pass
-/// signals on.
+/// The real program, in a place where the package is installed: the command that comes with it is a launcher,
+/// which does not pass signals on.
 pub(super) fn node_of(place: &Path) -> Option<PathBuf> {
     wheel_of(place).map(|wheel| wheel.join("bin/node")).filter(|node| node.is_file())
 }

@@ -1,5 +1,5 @@
-//! VS Code in the browser (code-server): installed once on this machine when an operator wants it, beside the environments and with the
-//! same means, and read by all instances.
+//! VS Code in the browser (code-server): installed once on this machine when an operator wants it, beside the
+//! environments and with the same means, and read by all instances.
 
 mod headers;
 mod install;
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use atelier_domain::history::Event;
 use atelier_domain::{Timestamp, WorkspaceId};
+pub use headers::missing_packages;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -20,8 +21,6 @@ use super::status::LINES;
 use super::{Built, Settings};
 use crate::clock;
 use crate::store::{self, Author, Store, WriteTx};
-
-pub use headers::missing_packages;
 
 /// The version that is installed.
 pub const VERSION: &str = "4.139.1";
@@ -44,12 +43,10 @@ pub enum EditorPhase {
     Downloading,
     /// What is compiled for this machine.
     Compiling,
-    /// Tried and closed.
     Checking,
 }
 
 impl EditorPhase {
-    /// In words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Waiting => "waiting for another build",
@@ -70,12 +67,10 @@ pub enum EditorStatus {
     Installing {
         /// At what it is.
         phase: EditorPhase,
-        /// Since when.
         since: Timestamp,
         /// The last lines that were printed.
         lines: Vec<String>,
     },
-    /// It is there.
     Ready(Arc<Built>),
     /// It could not be installed.
     Failed(Failure),
@@ -93,13 +88,10 @@ pub enum EditorNews<'a> {
 /// Why it is not installed now.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// It is there.
     #[error("VS Code is installed already.")]
     There,
-    /// Somebody was quicker.
     #[error("It is being installed already.")]
     Running,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
@@ -127,12 +119,12 @@ impl Editors {
         Self { inner: Arc::new(inner) }
     }
 
-    /// How it does.
     pub fn status(&self) -> EditorStatus {
         self.inner.status.borrow().clone()
     }
 
-    /// Where it is; nothing if it is not installed. One that the command line has installed meanwhile is found.
+    /// Where it is; nothing if it is not installed. One that the command line has installed meanwhile is
+    /// found.
     pub fn current(&self) -> Option<Arc<Built>> {
         if let EditorStatus::Ready(built) = &*self.inner.status.borrow() {
             return Some(Arc::clone(built));

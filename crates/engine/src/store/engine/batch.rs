@@ -42,9 +42,9 @@ pub(crate) struct BatchRow<'a> {
 }
 
 impl Store {
-    /// Takes the next epoch: whoever had one before cannot write any more. With `only`, only if that is the present one, or
-    /// if the present one was taken by the same engine and the answer got lost.
-    /// Waits for a change that is being committed, so what is read after this is what there is.
+    /// Takes the next epoch: whoever had one before cannot write any more. With `only`, only if that is the
+    /// present one, or if the present one was taken by the same engine and the answer got lost. Waits for a
+    /// change that is being committed, so what is read after this is what there is.
     pub(crate) async fn take_epoch(&self, engine: &str, only: Option<i64>) -> Result<Option<i64>> {
         let _in_line = self.write_lock.lock().await;
         let text = "update installation set epoch = epoch + 1, engine = $2 where epoch = $1 or $1 < 0 or engine = $2 \
@@ -72,8 +72,9 @@ impl Store {
 pub(crate) type Answered = HashMap<(String, String), Known>;
 
 impl Store {
-    /// Starts a batch, if nobody took a newer epoch, and looks up which of these commands were answered before. The epoch is
-    /// asked for with the first statement, so an engine that was replaced finds out before it does anything.
+    /// Starts a batch, if nobody took a newer epoch, and looks up which of these commands were answered
+    /// before. The epoch is asked for with the first statement, so an engine that was replaced finds out
+    /// before it does anything.
     pub(crate) async fn begin_batch(
         &self,
         now: Timestamp,

@@ -59,7 +59,8 @@ impl Store {
         Ok(Loaded { records, previous, snapshot_at })
     }
 
-    /// Reads the jobs that are not over, a part at a time: a statement that takes too long is ended by the database.
+    /// Reads the jobs that are not over, a part at a time: a statement that takes too long is ended by the
+    /// database.
     async fn each_job(&self, mut take: impl FnMut(Box<Job>)) -> Result<()> {
         let text = "select body from jobs where ended_at = 0 and id > $1 order by id limit $2";
         let mut last = 0;

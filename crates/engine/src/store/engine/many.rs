@@ -1,7 +1,7 @@
 //! Many rows in few statements.
 //!
-//! A batch writes hundreds of rows, and a statement costs a trip to the database whatever it carries; so rows of one
-//! table are gathered and written together.
+//! A batch writes hundreds of rows, and a statement costs a trip to the database whatever it carries; so rows
+//! of one table are gathered and written together.
 
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
@@ -9,7 +9,8 @@ use sqlx::{Any, AnyConnection};
 
 use crate::store::{Kind, Result};
 
-/// Rows in one statement. With 13 values in the widest row, a job's, that is far from what SQLite (32,766) and PostgreSQL (65,535) take.
+/// Rows in one statement. With 13 values in the widest row, a job's, that is far from what SQLite (32,766)
+/// and PostgreSQL (65,535) take.
 const MOST_ROWS: usize = 256;
 
 /// Values that SQLite is given in one go; see [`run`].
@@ -18,9 +19,7 @@ const TOGETHER: usize = 64;
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
-    /// A text.
     Text(String),
-    /// A number.
     Number(i64),
 }
 
@@ -62,12 +61,10 @@ pub(crate) struct Many {
 }
 
 impl Many {
-    /// No rows yet.
     pub const fn new(head: &'static str, width: usize, tail: &'static str) -> Self {
         Self { head, width, tail, cells: Vec::new() }
     }
 
-    /// Adds a row.
     pub fn push<const N: usize>(&mut self, row: [Cell; N]) {
         debug_assert_eq!(N, self.width, "{}", self.head);
         self.cells.extend(row);
@@ -78,8 +75,9 @@ impl Many {
         &self.cells
     }
 
-    /// The statements that write them. Rows go by powers of two, so that there are few different texts and the database has
-    /// them ready: reading a statement of a thousand values takes longer than carrying it out.
+    /// The statements that write them. Rows go by powers of two, so that there are few different texts and
+    /// the database has them ready: reading a statement of a thousand values takes longer than carrying it
+    /// out.
     pub fn statements<'a>(&'a self, kind: Kind, into: &mut Vec<Statement<'a>>) {
         let mut rest = self.cells.as_slice();
         while !rest.is_empty() {
@@ -117,9 +115,9 @@ pub(crate) fn in_statements<'a>(kind: Kind, head: &'static str, mut values: &'a 
     }
 }
 
-/// Carries statements out. SQLite runs in a thread of its own, and the way there and back takes longer than a small
-/// statement; it takes several in one text, with their values one after another. Large ones go by themselves, as their texts
-/// would hardly come together in the same way again.
+/// Carries statements out. SQLite runs in a thread of its own, and the way there and back takes longer than a
+/// small statement; it takes several in one text, with their values one after another. Large ones go by
+/// themselves, as their texts would hardly come together in the same way again.
 pub(crate) async fn run(kind: Kind, connection: &mut AnyConnection, statements: &[Statement<'_>]) -> Result<()> {
     let mut rest = statements;
     while !rest.is_empty() {
@@ -158,7 +156,6 @@ pub(crate) fn in_list(head: &str, kind: Kind, count: usize) -> String {
     text
 }
 
-/// Binds all values.
 pub(crate) fn bind<'q>(
     mut query: Query<'q, Any, AnyArguments<'q>>,
     cells: &'q [Cell],
@@ -172,8 +169,8 @@ pub(crate) fn bind<'q>(
     query
 }
 
-/// SQLite takes `$1` for a name and looks each name up among all before it; with thousands of them that is most of the
-/// work. A plain `?` has no name.
+/// SQLite takes `$1` for a name and looks each name up among all before it; with thousands of them that is
+/// most of the work. A plain `?` has no name.
 fn placeholders(text: &mut String, kind: Kind, before: usize, count: usize) {
     use std::fmt::Write as _;
     for index in 0..count {

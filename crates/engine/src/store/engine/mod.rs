@@ -1,4 +1,5 @@
-//! What the engine's loop keeps: see `migrations/0002_engine.sql`. One batch is one transaction of few statements.
+//! What the engine's loop keeps: see `migrations/0002_engine.sql`. One batch is one transaction of few
+//! statements.
 
 mod batch;
 mod load;

@@ -23,15 +23,12 @@ pub enum Which {
 /// A batch of the past.
 #[derive(Debug)]
 pub struct Moment {
-    /// Its revision.
     pub revision: i64,
-    /// When it was.
     pub now: Now,
     /// The World just before.
     pub before: World,
     /// The World just after.
     pub after: World,
-    /// What came in.
     pub inputs: Vec<Input>,
     /// What was decided, worked out once more.
     pub decisions: Vec<Decision>,

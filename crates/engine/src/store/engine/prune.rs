@@ -9,9 +9,7 @@ use crate::store::{Result, Store};
 pub struct Keep {
     /// Batches and snapshots, for a replay. The newest of each stays.
     pub batches: Span,
-    /// Answers to commands.
     pub commands: Span,
-    /// Decisions.
     pub decisions: Span,
 }
 
@@ -31,11 +29,11 @@ const SNAPSHOT_BITE: i64 = 1;
 impl Store {
     /// Drops a bite of what is too old. Says whether there may be more.
     ///
-    /// Age is measured on the clock that only goes forward: a wall clock that is ahead for a while must not make the engine
-    /// forget which commands it has answered.
+    /// Age is measured on the clock that only goes forward: a wall clock that is ahead for a while must not
+    /// make the engine forget which commands it has answered.
     pub(crate) async fn prune_engine(&self, keep: Keep, now: Mono) -> Result<bool> {
-        // Revisions go with the time, so the oldest of them are looked at without an index of their own, which every batch
-        // would have to write.
+        // Revisions go with the time, so the oldest of them are looked at without an index of their own,
+        // which every batch would have to write.
         let statements = [
             (
                 "delete from batches where mono < $1 and revision in (select revision from batches where \

@@ -36,7 +36,6 @@ pub enum ReplayError {
     /// There was no such batch.
     #[error("nothing was decided there: no batch of the log has that number")]
     NoSuchBatch,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] Error),
 }
@@ -48,8 +47,8 @@ impl From<sqlx::Error> for ReplayError {
 }
 
 impl Store {
-    /// Works out all batches that follow the oldest snapshot (or the newest, if `newest`), and compares what followed from
-    /// each with what was written then.
+    /// Works out all batches that follow the oldest snapshot (or the newest, if `newest`), and compares what
+    /// followed from each with what was written then.
     pub async fn replay(&self, newest: bool) -> std::result::Result<Replay, ReplayError> {
         let text = if newest {
             "select revision, records from snapshots order by revision desc limit 1"

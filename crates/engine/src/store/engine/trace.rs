@@ -1,5 +1,5 @@
-//! What a step leaves behind in the store, worked out from the World and the outcome alone: the same step gives the same
-//! rows, so that their hash tells whether a replay went the same way.
+//! What a step leaves behind in the store, worked out from the World and the outcome alone: the same step
+//! gives the same rows, so that their hash tells whether a replay went the same way.
 
 use std::collections::BTreeSet;
 

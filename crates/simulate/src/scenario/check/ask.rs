@@ -10,7 +10,8 @@ use super::load::in_scenario;
 use crate::run::site;
 use crate::setup::apply_policy;
 
-/// Makes the site under each policy and submits each kind of job once: whoever is refused there would be refused later.
+/// Makes the site under each policy and submits each kind of job once: whoever is refused there would be
+/// refused later.
 pub(super) fn ask_the_core(scenario: &Scenario) -> Result<(), Refused> {
     let mut complaints = Complaints::default();
     for (number, policy) in scenario.policies.iter().enumerate() {

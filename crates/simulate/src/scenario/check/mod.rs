@@ -1,5 +1,6 @@
-//! Looks at a draft as a whole. Everything that is wrong is gathered; what only the core can judge (does such a job fit
-//! there, can such a cluster be) is asked of the core itself, by making the site and submitting each kind of job once.
+//! Looks at a draft as a whole. Everything that is wrong is gathered; what only the core can judge (does such
+//! a job fit there, can such a cluster be) is asked of the core itself, by making the site and submitting
+//! each kind of job once.
 
 mod ask;
 mod compare;
@@ -129,7 +130,8 @@ impl Check {
         })
     }
 
-    // ---- single fields ----------------------------------------------------------------------------------------------
+    // ---- single fields
+    // ----------------------------------------------------------------------------------------------
 
     fn name(&mut self, field: &str, name: &str) {
         let count = name.trim().chars().count();

@@ -1,20 +1,15 @@
 //! A folder with ten thousand files, for programs and for people.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
-use super::super::{
-    load::{milliseconds, now, percentile},
-    report::{
-        Report,
-        Wanted::{AtMost, Context},
-    },
-    running::Running,
-    studio,
-};
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-};
+use super::super::load::{milliseconds, now, percentile};
+use super::super::report::Report;
+use super::super::report::Wanted::{AtMost, Context};
+use super::super::running::Running;
+use super::super::studio;
+use crate::failure::{Failure, Result};
+use crate::progress::step;
 
 const FILES: usize = 10_000;
 const ROUNDS: usize = 30;

@@ -1,29 +1,21 @@
 //! One large file: up beside `dd conv=fsync`, down beside nginx without `sendfile`, each in turn with the
 //! other.
 
-use std::{
-    fs,
-    io::{self, BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    path::Path,
-    process::Command,
-    time::Duration,
-};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-use super::super::{
-    instances::nginx,
-    load::now,
-    report::{
-        Report,
-        Wanted::{AtLeast, AtMost, Context},
-    },
-    running::Running,
-};
-use crate::{
-    failure::{Failure, Result},
-    process,
-    progress::{announce, step},
-};
+use super::super::instances::nginx;
+use super::super::load::now;
+use super::super::report::Report;
+use super::super::report::Wanted::{AtLeast, AtMost, Context};
+use super::super::running::Running;
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::progress::{announce, step};
 
 const BYTES: u64 = 2 << 30;
 const PIECE: usize = 256 << 10;

@@ -1,19 +1,15 @@
 //! The instance that is measured, and the server that it belongs to.
 
-use std::{
-    fs, io,
-    os::unix::fs::{MetadataExt, chown},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
 
 use serde_json::{Value, json};
 
-use super::super::{
-    load::{now, pause},
-    running::Running,
-    studio::Studio,
-};
+use super::super::load::{now, pause};
+use super::super::running::Running;
+use super::super::studio::Studio;
 use super::door::Door;
 use crate::failure::{Failure, Result};
 
@@ -43,7 +39,6 @@ pub struct Desk {
     token: String,
     /// The Owner's cookie at the portal.
     cookie: String,
-    /// The instance's folder.
     folder: PathBuf,
 }
 

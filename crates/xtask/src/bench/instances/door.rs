@@ -1,13 +1,10 @@
 //! A browser's way into an application: its address and the cookie of that address.
 
-use std::{
-    io,
-    net::{Ipv4Addr, TcpStream},
-    time::Duration,
-};
+use std::io;
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::Duration;
 
 use crate::bench::http::{Answer, Connection};
-
 use crate::failure::{Failure, Result};
 
 /// An answer that takes this long is none.

@@ -1,28 +1,23 @@
 //! From the wish to JupyterLab's page, beside a bare `jupyter lab` of the same environment.
 
-use std::{env, fs, os::unix::fs::MetadataExt, path::Path, process::Command, time::Duration};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use std::{env, fs};
 
 use atelier_testing::free_port;
 
+use super::super::load::{milliseconds, now, pause, percentile};
+use super::super::report::Report;
+use super::super::report::Wanted::{AtMost, Context};
+use super::super::running::Running;
+use super::super::turns::Turn;
+use super::desk::{Desk, LAB};
+use super::door::Door;
 use crate::bench::http::Connection;
-
-use super::super::{
-    load::{milliseconds, now, pause, percentile},
-    report::{
-        Report,
-        Wanted::{AtMost, Context},
-    },
-    running::Running,
-    turns::Turn,
-};
-use super::{
-    desk::{Desk, LAB},
-    door::Door,
-};
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-};
+use crate::failure::{Failure, Result};
+use crate::progress::step;
 
 const ROUNDS: usize = 7;
 /// What is there when somebody can begin to work.

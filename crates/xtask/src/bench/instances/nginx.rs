@@ -1,20 +1,16 @@
 //! nginx with settings and files of its own: as the application behind everything, and as the reverse proxy
 //! to compare with.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use atelier_testing::free_port;
 
 use super::super::running::Running;
-use crate::{
-    failure::{Failure, Result},
-    process,
-};
+use crate::failure::{Failure, Result};
+use crate::process;
 
 /// Where Debian has it, which is not on everybody's PATH.
 const DEBIAN: &str = "/usr/sbin/nginx";

@@ -1,28 +1,20 @@
 //! The page with the list of instances, where there are a thousand.
 
-use std::{
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-    time::Duration,
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use crate::bench::http::{self, Connection};
 use serde_json::json;
 
-use super::super::{
-    load,
-    report::{
-        Report,
-        Wanted::{AtLeast, Context},
-    },
-    studio::page_headers,
-    turns::Turn,
-};
+use super::super::load;
+use super::super::report::Report;
+use super::super::report::Wanted::{AtLeast, Context};
+use super::super::studio::page_headers;
+use super::super::turns::Turn;
 use super::desk::Desk;
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-};
+use crate::bench::http::{self, Connection};
+use crate::failure::{Failure, Result};
+use crate::progress::step;
 
 const PAGE: &str = "/w/studio/compute/instances";
 const INSTANCES: usize = 1_000;

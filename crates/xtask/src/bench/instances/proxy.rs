@@ -4,33 +4,21 @@
 //! The application is a static nginx. It listens on the instance's own socket, from which both take its
 //! answers: the agent, and the nginx to compare with.
 
-use std::{
-    fs::{self, File},
-    io::{self, BufReader, Read, Write},
-    path::Path,
-    time::Duration,
-};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+use std::time::Duration;
 
+use super::super::load::{self, now};
+use super::super::report::Report;
+use super::super::report::Wanted::{AtLeast, AtMost, Context};
+use super::desk::{Desk, LAB};
+use super::door::connect;
+use super::websocket::read_head;
+use super::{Plan, nginx};
 use crate::bench::http;
-
-use super::super::{
-    load::{self, now},
-    report::{
-        Report,
-        Wanted::{AtLeast, AtMost, Context},
-    },
-};
-use super::{
-    Plan,
-    desk::{Desk, LAB},
-    door::connect,
-    nginx,
-    websocket::read_head,
-};
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-};
+use crate::failure::{Failure, Result};
+use crate::progress::step;
 
 /// The files that are asked for.
 pub const SMALL: &str = "/small";

@@ -1,36 +1,24 @@
 //! Many WebSockets through the proxy that say nothing: what they cost server and agent in memory.
 
-use std::{
-    fs,
-    io::{self, BufReader, Read, Write},
-    os::unix::net::{UnixListener, UnixStream},
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::fs;
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use super::super::{
-    load::pause,
-    report::{
-        Report,
-        Wanted::{AtMost, Context},
-    },
-    running::parse_kilobytes,
-    spent::agents,
-};
-use super::{
-    desk::{Desk, LAB},
-    door::Door,
-    websocket::{WebSocket, frame, read_head},
-};
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-};
+use super::super::load::pause;
+use super::super::report::Report;
+use super::super::report::Wanted::{AtMost, Context};
+use super::super::running::parse_kilobytes;
+use super::super::spent::agents;
+use super::desk::{Desk, LAB};
+use super::door::Door;
+use super::websocket::{WebSocket, frame, read_head};
+use crate::failure::{Failure, Result};
+use crate::progress::step;
 
 const SOCKETS: usize = 2_000;
 /// Opened and closed before, so that what is made once for all is not counted.

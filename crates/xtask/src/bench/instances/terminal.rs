@@ -1,18 +1,13 @@
 //! The terminal of a running instance: how soon there is a prompt, and how soon a letter comes back.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
-use super::super::{
-    load::{milliseconds, now, percentile},
-    report::{
-        Report,
-        Wanted::{AtMost, Context},
-    },
-};
-use super::{
-    desk::Desk,
-    websocket::{Message, WebSocket},
-};
+use super::super::load::{milliseconds, now, percentile};
+use super::super::report::Report;
+use super::super::report::Wanted::{AtMost, Context};
+use super::desk::Desk;
+use super::websocket::{Message, WebSocket};
 use crate::failure::{Failure, Result};
 
 const OPENED: usize = 30;

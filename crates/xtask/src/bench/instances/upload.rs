@@ -2,19 +2,14 @@
 
 use std::io::{self, BufReader, Read, Write};
 
-use super::{
-    super::{
-        load::now,
-        report::{Report, Wanted::Context},
-    },
-    desk::Desk,
-    door::{Door, connect},
-    websocket::read_head,
-};
-use crate::{
-    failure::{Failure, Result},
-    progress::step,
-};
+use super::super::load::now;
+use super::super::report::Report;
+use super::super::report::Wanted::Context;
+use super::desk::Desk;
+use super::door::{Door, connect};
+use super::websocket::read_head;
+use crate::failure::{Failure, Result};
+use crate::progress::step;
 
 /// More than whatever could be kept by mistake.
 const BYTES: u64 = 4 << 30;

@@ -1,16 +1,13 @@
 //! A WebSocket as a browser has one, no larger than this needs: short messages, none of them in pieces.
 
-use std::{
-    io::{self, BufRead, BufReader, Read, Write},
-    net::TcpStream,
-};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 
 use super::door::{Door, connect};
 
 /// No more comes in one message of a terminal.
 const LONGEST: u64 = 1 << 20;
 
-/// What came.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Message {
     Binary(Vec<u8>),
@@ -18,7 +15,6 @@ pub enum Message {
     Closed,
 }
 
-/// An open one.
 #[derive(Debug)]
 pub struct WebSocket<Stream: Read + Write = TcpStream> {
     stream: BufReader<Stream>,

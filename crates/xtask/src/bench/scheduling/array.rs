@@ -1,13 +1,11 @@
 //! An array of a million jobs through the durable loop on SQLite, synchronous = full.
 
-use super::super::{
-    engine::example,
-    report::{
-        Report,
-        Wanted::{AtMost, Context},
-    },
-};
-use crate::{failure::Result, progress::step, workspace::Workspace};
+use super::super::engine::example;
+use super::super::report::Report;
+use super::super::report::Wanted::{AtMost, Context};
+use crate::failure::Result;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 const SUBMITTED_MS: f64 = 100.0;
 

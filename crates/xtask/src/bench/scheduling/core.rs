@@ -1,13 +1,11 @@
 //! The core with fair share and backfill on, under a million waiting jobs of a thousand people.
 
-use super::super::{
-    engine::example,
-    report::{
-        Report,
-        Wanted::{AtLeast, Context},
-    },
-};
-use crate::{failure::Result, progress::step, workspace::Workspace};
+use super::super::engine::example;
+use super::super::report::Report;
+use super::super::report::Wanted::{AtLeast, Context};
+use crate::failure::Result;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 const INPUTS_PER_SECOND: f64 = 50_000.0;
 

@@ -1,17 +1,11 @@
 //! Forecasts: how long they take, and what they cost the loop.
 
-use crate::{
-    bench::{
-        engine::example,
-        report::{
-            Report,
-            Wanted::{AtMost, Context},
-        },
-    },
-    failure::Result,
-    progress::step,
-    workspace::Workspace,
-};
+use crate::bench::engine::example;
+use crate::bench::report::Report;
+use crate::bench::report::Wanted::{AtMost, Context};
+use crate::failure::Result;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 pub fn measure(workspace: &Workspace, report: &mut Report) -> Result<()> {
     let figures =

@@ -1,17 +1,11 @@
 //! The farm's day in the simulator.
 
-use crate::{
-    bench::{
-        engine::example,
-        report::{
-            Report,
-            Wanted::{AtLeast, AtMost, Context},
-        },
-    },
-    failure::Result,
-    progress::step,
-    workspace::Workspace,
-};
+use crate::bench::engine::example;
+use crate::bench::report::Report;
+use crate::bench::report::Wanted::{AtLeast, AtMost, Context};
+use crate::failure::Result;
+use crate::progress::step;
+use crate::workspace::Workspace;
 
 pub fn measure(workspace: &Workspace, report: &mut Report) -> Result<()> {
     let figures = step("Simulating the farm's day", || example(workspace, "atelier-simulate", "bench_farm", &[]))?;

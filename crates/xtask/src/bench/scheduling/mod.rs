@@ -9,7 +9,8 @@ mod eta;
 mod farm;
 
 use super::report::Report;
-use crate::{failure::Result, workspace::Workspace};
+use crate::failure::Result;
+use crate::workspace::Workspace;
 
 pub fn measure(workspace: &Workspace, report: &mut Report) -> Result<()> {
     core::measure(workspace, report)?;
