@@ -234,7 +234,7 @@ async fn an_array_is_one_line_and_is_ended_as_one() {
     owner.get(&format!("{JOBS}/job-3")).await.shows("number 2 of 5 from job-1").shows("Run array again");
     let ask = format!("{JOBS}/cancel?id=array-1");
     owner.get(&ask).await.shows("0 running and 5 waiting are ended");
-    owner.submit(&ask, "cancel_jobs", &[("ids[]", "array-1")]).await.shows("5 jobs are being canceled");
+    owner.submit(&ask, "cancel_jobs", &[("ids[]", "array-1")]).await.shows("5 jobs are being cancelled");
     owner.get(JOBS).await.shows("5 cancelled");
     owner.get(&ask).await.shows("All jobs of this array have ended.");
 }
@@ -250,7 +250,7 @@ async fn cancelling_several_says_what_came_of_each() {
     owner.get(&ask).await.shows("Cancel 2 jobs?").shows("runs, and is ended").shows("leaves the queue");
     end(&server, part, 0).await;
     let page = owner.submit(&ask, "cancel_jobs", &[("ids[]", "job-1"), ("ids[]", "job-2")]).await;
-    page.shows("1 job is being canceled.").shows("one was left as it is");
+    page.shows("1 job is being cancelled.").shows("one was left as it is");
     owner.get(&format!("{JOBS}/job-1")).await.shows("Completed");
     owner.get(&format!("{JOBS}/job-2")).await.shows("was cancelled by Ines Okafor");
     owner.submit(&ask, "cancel_jobs", &[]).await.shows("Nothing to do for these 2");

@@ -1,4 +1,4 @@
-//! What is done to jobs that exist: canceled, held, released, moved, and evicted; and nodes taken back.
+//! What is done to jobs that exist: cancelled, held, released, moved, and evicted; and nodes taken back.
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::job::JobState;

@@ -399,7 +399,7 @@ impl JobVerb {
     pub const fn why_not(self, state: JobState, is_held: bool) -> Option<&'static str> {
         match (self, self.in_state(state)) {
             (_, Legality::No(help)) => Some(help),
-            (Self::Cancel, Legality::Already) => Some("It's already canceled, or being canceled."),
+            (Self::Cancel, Legality::Already) => Some("It's already cancelled, or being cancelled."),
             (Self::Evict, Legality::Already) => Some("Its node doesn't respond, so it's evicted already."),
             (_, Legality::Already) => Some("It isn't held."),
             (Self::Hold, _) if is_held => Some("It's already held."),
