@@ -44,7 +44,7 @@ async function submit(page: Page, visit: Visit, cluster: string, name: string, a
   await page.getByRole('button', { name: 'Submit job' }).click();
 }
 
-test('a job is priced, submitted with a file, found and cancelled', async ({ signedInAs, visit, ready, expectAccessible }) => {
+test('a job is priced, submitted with a file, found and canceled', async ({ signedInAs, visit, ready, expectAccessible }) => {
   const page = await signedInAs(admin);
   const cluster = await quietCluster(page, visit);
   const name = `Train ${unique()}`;
@@ -86,13 +86,13 @@ test('a job is priced, submitted with a file, found and cancelled', async ({ sig
   await page.getByRole('link', { name: 'Cancel job' }).click();
   await page.getByRole('button', { name: 'Cancel 1 job' }).click();
   await expect(toast(page, '1 job is being ended.')).toBeVisible();
-  await expect(page.getByRole('heading', { name, level: 1 })).toContainText('Cancelled');
+  await expect(page.getByRole('heading', { name, level: 1 })).toContainText('Canceled');
   await page.getByRole('link', { name: 'Copy and change' }).click();
   await expect(page.getByLabel('Command')).toHaveValue("python train.py --name 'two words'");
   await expect(page.getByLabel('Compute')).toHaveValue(cluster);
 });
 
-test('an array is one line, and several lines are cancelled at once', async ({ signedInAs, visit, ready }) => {
+test('an array is one line, and several lines are canceled at once', async ({ signedInAs, visit, ready }) => {
   const page = await signedInAs(admin);
   const cluster = await quietCluster(page, visit);
   const [sweep, alone] = [`Sweep ${unique()}`, `Alone ${unique()}`];

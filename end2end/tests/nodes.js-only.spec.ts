@@ -88,7 +88,7 @@ test('a cluster grows from nothing with its jobs, and goes back to nothing', asy
   await page.getByRole('link', { name: 'Cancel job' }).click();
   await page.getByRole('button', { name: 'Cancel 1 job' }).click();
   await expect(toast(page, '1 job is being ended.')).toBeVisible();
-  await expect(page.getByRole('heading', { name: 'Sleeper', level: 1 })).toContainText('Cancelled');
+  await expect(page.getByRole('heading', { name: 'Sleeper', level: 1 })).toContainText('Canceled');
 
   // The first is told that it is enough.
   await submit(page, visit, ready, { name: 'Enough', script: 'touch $ATELIER_SHARED_DIR/enough' });

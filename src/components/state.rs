@@ -60,8 +60,8 @@ pub enum StateWord {
     Completed,
     /// A job that ended otherwise.
     Failed,
-    /// A job that was cancelled.
-    Cancelled,
+    /// A job that was canceled.
+    Canceled,
     /// An instance whose first node is on its way.
     Creating,
     /// An instance that Atelier sets up.
@@ -112,7 +112,7 @@ impl StateWord {
         Self::NotResponding,
         Self::Completed,
         Self::Failed,
-        Self::Cancelled,
+        Self::Canceled,
         Self::Creating,
         Self::SettingUp,
         Self::RunningScripts,
@@ -169,7 +169,7 @@ impl StateWord {
             JobState::NotResponding => Self::NotResponding,
             JobState::Completed => Self::Completed,
             JobState::Failed => Self::Failed,
-            JobState::Cancelled => Self::Cancelled,
+            JobState::Canceled => Self::Canceled,
         }
     }
 
@@ -230,11 +230,11 @@ impl StateWord {
             Self::Queued => ("Queued", "queued", "queued"),
             Self::Starting => ("Starting", "starting", "starting"),
             Self::Finalizing => ("Finalizing", "starting", "starting"),
-            Self::CancelRequested => ("Cancelling", "leaving", "leaving"),
+            Self::CancelRequested => ("Canceling", "leaving", "leaving"),
             Self::NotResponding => ("Not responding", "unknown", "unknown"),
             Self::Completed => ("Completed", "succeeded", "succeeded"),
             Self::Failed => ("Failed", "failed", "failed"),
-            Self::Cancelled => ("Cancelled", "canceled", "canceled"),
+            Self::Canceled => ("Canceled", "canceled", "canceled"),
             Self::Creating => ("Creating", "starting", "starting"),
             Self::SettingUp => ("Setting up", "starting", "starting"),
             Self::RunningScripts => ("Running scripts", "starting", "starting"),

@@ -92,7 +92,7 @@ async fn a_job_says_the_same_everywhere_in_every_state_it_passes() {
     api.post("/jobs/job-3/hold", &json!({"why": "later"})).await.is(200);
     job_agrees(&mut owner, &api, "job-3", JobState::Queued).await;
     api.post("/jobs/job-3/cancel", &json!({})).await.is(200);
-    job_agrees(&mut owner, &api, "job-3", JobState::Cancelled).await;
+    job_agrees(&mut owner, &api, "job-3", JobState::Canceled).await;
     let exit = Exit::Code(3);
     engine.report(Report::JobExited { part, exit }).await.expect("heard");
     job_agrees(&mut owner, &api, "job-1", JobState::Finalizing).await;
@@ -111,7 +111,7 @@ async fn a_job_says_the_same_everywhere_in_every_state_it_passes() {
     for report in [Report::JobExited { part, exit }, Report::JobOff { part, exit }] {
         engine.report(report).await.expect("heard");
     }
-    job_agrees(&mut owner, &api, "job-4", JobState::Cancelled).await;
+    job_agrees(&mut owner, &api, "job-4", JobState::Canceled).await;
 }
 
 async fn cluster_agrees(owner: &mut Browser, api: &Api, state: ClusterState) {

@@ -1,5 +1,5 @@
 //! Jobs as people see them: the list, the form with uploads, the page of one with its log and files,
-//! cancelling. Nodes and agents are played by the tests.
+//! canceling. Nodes and agents are played by the tests.
 
 use std::time::Duration;
 
@@ -234,13 +234,13 @@ async fn an_array_is_one_line_and_is_ended_as_one() {
     owner.get(&format!("{JOBS}/job-3")).await.shows("number 2 of 5 from job-1").shows("Run array again");
     let ask = format!("{JOBS}/cancel?id=array-1");
     owner.get(&ask).await.shows("0 running and 5 waiting are ended");
-    owner.submit(&ask, "cancel_jobs", &[("ids[]", "array-1")]).await.shows("5 jobs are being cancelled");
-    owner.get(JOBS).await.shows("5 cancelled");
+    owner.submit(&ask, "cancel_jobs", &[("ids[]", "array-1")]).await.shows("5 jobs are being canceled");
+    owner.get(JOBS).await.shows("5 canceled");
     owner.get(&ask).await.shows("All jobs of this array have ended.");
 }
 
 #[tokio::test]
-async fn cancelling_several_says_what_came_of_each() {
+async fn canceling_several_says_what_came_of_each() {
     let (server, mut owner) = furnished().await;
     for name in ["one", "two"] {
         submit(&mut owner, &[SUBMIT, ("command", "x"), ("name", name)], &[]).await;
@@ -250,9 +250,9 @@ async fn cancelling_several_says_what_came_of_each() {
     owner.get(&ask).await.shows("Cancel 2 jobs?").shows("runs, and is ended").shows("leaves the queue");
     end(&server, part, 0).await;
     let page = owner.submit(&ask, "cancel_jobs", &[("ids[]", "job-1"), ("ids[]", "job-2")]).await;
-    page.shows("1 job is being cancelled.").shows("one was left as it is");
+    page.shows("1 job is being canceled.").shows("one was left as it is");
     owner.get(&format!("{JOBS}/job-1")).await.shows("Completed");
-    owner.get(&format!("{JOBS}/job-2")).await.shows("was cancelled by Ines Okafor");
+    owner.get(&format!("{JOBS}/job-2")).await.shows("was canceled by Ines Okafor");
     owner.submit(&ask, "cancel_jobs", &[]).await.shows("Nothing to do for these 2");
 }
 

@@ -224,7 +224,7 @@ fn cancel(words: &[String], out: &mut dyn Write) -> Result<u8, Failure> {
     let words = Words::read(words, &[], &["json"])?;
     let id = only(&words)?;
     let answer = Session::new()?.json("POST", &format!("/api/v1/jobs/{id}/cancel"), None)?;
-    print(out, &words, &answer, &[format!("{id} is cancelled.")])?;
+    print(out, &words, &answer, &[format!("{id} is canceled.")])?;
     Ok(0)
 }
 

@@ -286,8 +286,9 @@ pub enum Event {
         /// Whether running jobs were ended.
         ends_jobs: bool,
     },
-    /// A job was cancelled.
-    JobCancelled {
+    /// A job was canceled.
+    #[serde(rename = "job-cancelled")]
+    JobCanceled {
         job: JobId,
     },
     /// A job's place in the queue was changed.
@@ -559,7 +560,7 @@ impl Event {
             Self::ClusterPaused { .. } => "cluster-paused",
             Self::ClusterResumed { .. } => "cluster-resumed",
             Self::ClusterDeleted { .. } => "cluster-deleted",
-            Self::JobCancelled { .. } => "job-cancelled",
+            Self::JobCanceled { .. } => "job-cancelled",
             Self::JobPrioritised { .. } => "job-prioritised",
             Self::BudgetSet { .. } => "budget-set",
             Self::ArrayChanged { .. } => "array-changed",
@@ -687,7 +688,7 @@ impl Event {
             Self::ClusterDeleted { cluster, ends_jobs } => {
                 format!("deleted the cluster {cluster}{}", if *ends_jobs { " and ended its jobs" } else { "" })
             }
-            Self::JobCancelled { job } => format!("cancelled {job}"),
+            Self::JobCanceled { job } => format!("canceled {job}"),
             Self::JobPrioritised { job, priority } => format!("gave {job} {} priority", priority.key()),
             Self::BudgetSet { whose, amount, .. } if amount.is_empty() => format!("took the budget of {whose} away"),
             Self::BudgetSet { whose, amount, action } => {
@@ -830,7 +831,7 @@ impl Event {
             | Self::ClusterPaused { .. }
             | Self::ClusterResumed { .. }
             | Self::ClusterDeleted { .. } => &[Topic::Clusters, Topic::History],
-            Self::JobCancelled { .. }
+            Self::JobCanceled { .. }
             | Self::JobPrioritised { .. }
             | Self::ArrayChanged { .. }
             | Self::JobHeld { .. }

@@ -341,7 +341,7 @@ fn a_million_jobs_cost_what_runs_of_them() {
     // The rest is over at once, in one go.
     let before = stage.outcomes.len();
     stage.must("Ada", Order::ChangeArray { array: first, change: ArrayChange::Cancel });
-    assert_eq!(stage.outcomes[before].ended_rests.len(), 2, "before and after the one that was cancelled by itself");
+    assert_eq!(stage.outcomes[before].ended_rests.len(), 2, "before and after the one that was canceled by itself");
     stage.pass(Span::minutes(5));
     assert_eq!((made(&stage), stage.world.arrays().count(), stage.world.unmade()), (0, 0, 0));
     let ends = ends(&stage.outcomes);

@@ -95,12 +95,12 @@ fn a_broken_environment_ends_its_jobs_with_the_line_that_failed() {
 }
 
 #[test]
-fn a_job_that_waits_for_its_environment_can_be_cancelled() {
+fn a_job_that_waits_for_its_environment_can_be_canceled() {
     let mut stage = stage();
     let job = stage.submit(with(4, None), Span::seconds(1));
     stage.order("Ada", Order::Cancel(job)).expect("is taken");
     stage.pass(Span::minutes(5));
-    assert!(matches!(ends(&stage)[&job], Verdict::Cancelled { .. }));
+    assert!(matches!(ends(&stage)[&job], Verdict::Canceled { .. }));
     assert!(stage.world.wanted().iter().all(|effect| !matches!(effect, Effect::BuildEnvironment { .. })));
 }
 

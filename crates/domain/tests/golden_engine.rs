@@ -104,7 +104,7 @@ fn waits() -> Vec<Reason> {
         Reason::InstanceDraining { instance: "ines-lab".into(), left: Span::minutes(25) },
         Reason::Handed { waiting: 1, nodes: 1 },
         Reason::Handed { waiting: 2, nodes: 3 },
-        Reason::Ending { waiting: 1, what: "It was cancelled by Ines Okafor".into() },
+        Reason::Ending { waiting: 1, what: "It was canceled by Ines Okafor".into() },
         Reason::Ending { waiting: 3, what: "It ended with exit code 0".into() },
         Reason::ReleaseUnconfirmed { node: NodeId(12), tries: 6, waiting: Span::minutes(7) },
         Reason::Collecting { waiting: 1 },
@@ -230,9 +230,9 @@ fn stop_reasons() -> Vec<Reason> {
         Reason::WouldNotEnd { job: JobId(41), waited: Span::seconds(60) },
         Reason::JobEnded { what: "ended with exit code 3".into(), attempts: 1 },
         Reason::JobEnded { what: "took more memory than it asked for and was killed".into(), attempts: 3 },
-        Reason::JobEnded { what: "was cancelled by Ines Okafor".into(), attempts: 0 },
-        Reason::RestEnded { count: 1, what: "was cancelled by Ines Okafor".into() },
-        Reason::RestEnded { count: 999_984, what: "was cancelled by Ines Okafor".into() },
+        Reason::JobEnded { what: "was canceled by Ines Okafor".into(), attempts: 0 },
+        Reason::RestEnded { count: 1, what: "was canceled by Ines Okafor".into() },
+        Reason::RestEnded { count: 999_984, what: "was canceled by Ines Okafor".into() },
         Reason::AttemptEnded { what: "lost node-12".into(), attempt: 1, pause: Span::seconds(30) },
         Reason::AttemptEnded { what: "lost node-12".into(), attempt: 1, pause: Span::ZERO },
     ]
@@ -449,7 +449,7 @@ fn burst() {
 }
 
 #[test]
-fn scale_down_cancelled() {
+fn scale_down_canceled() {
     let mut stage = Stage::roomy();
     let pool = stage.cluster("train-pool", "small", scale(0, 2, Span::seconds(10)));
     stage.submit(job(Target::Cluster(pool), cores(4)), Span::seconds(5));
@@ -459,7 +459,7 @@ fn scale_down_cancelled() {
     stage.submit(job(Target::Cluster(pool), cores(4)), Span::seconds(5));
     stage.pass(Span::minutes(1));
     assert!(stage.text.contains("called back"), "{}", stage.text);
-    plan("scale-down-cancelled", "A job that comes while a node leaves calls it back", &stage);
+    plan("scale-down-canceled", "A job that comes while a node leaves calls it back", &stage);
 }
 
 #[test]

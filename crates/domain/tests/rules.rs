@@ -281,7 +281,7 @@ fn job_in(wanted: JobState) -> Option<(Stage, JobId)> {
             stage.report(Report::JobStarted(part));
             stage.report(Report::NodePreempted(NodeId(1)));
         }
-        JobState::Completed | JobState::Failed | JobState::Cancelled => return None,
+        JobState::Completed | JobState::Failed | JobState::Canceled => return None,
     }
     assert_eq!(stage.world.job(id).map(|job| job.state()), Some(wanted));
     Some((stage, id))
@@ -305,7 +305,7 @@ fn jobs_come_to_an_end_when_nobody_answers() {
             JobState::Starting => assert!(matches!(verdict, Some(Verdict::StartFailed { .. })), "{verdict:?}"),
             JobState::Running => assert!(matches!(verdict, Some(Verdict::TimedOut { .. })), "{verdict:?}"),
             JobState::Finalizing => assert_eq!(verdict, Some(&Verdict::Succeeded)),
-            JobState::CancelRequested => assert!(matches!(verdict, Some(Verdict::Cancelled { .. })), "{verdict:?}"),
+            JobState::CancelRequested => assert!(matches!(verdict, Some(Verdict::Canceled { .. })), "{verdict:?}"),
             // Whoever was taken the node from waits for another one.
             _ => assert!(stage.world.job(id).is_some_and(|job| job.is_queued() && job.past.len() == 1)),
         }
@@ -326,7 +326,7 @@ fn a_cancel_is_final_in_every_phase() {
             .filter(|ended| ended.job.id == id)
             .map(|ended| &ended.verdict)
             .collect();
-        assert!(matches!(ended[..], [Verdict::Cancelled { .. }]), "{}: {ended:?}", wanted.key());
+        assert!(matches!(ended[..], [Verdict::Canceled { .. }]), "{}: {ended:?}", wanted.key());
     }
 }
 
@@ -725,7 +725,7 @@ fn an_instance_runs_one_job_for_each_core_as_far_as_memory_goes() {
 proptest! {
     #![proptest_config(config())]
 
-    /// Places in a queue are by priority and then by arrival, whatever is raised, lowered and cancelled.
+    /// Places in a queue are by priority and then by arrival, whatever is raised, lowered and canceled.
     #[test]
     fn the_position_in_the_queue_is_right(
         jobs in proptest::collection::vec((0usize..3, 1u32..4), 1..30),

@@ -116,10 +116,10 @@ async fn lone(it: &Running, pool: ClusterId) {
     print("lone_submission", &mut took, &[]);
 }
 
-/// Arrays of a million jobs, submitted one after the other and cancelled as a whole.
+/// Arrays of a million jobs, submitted one after the other and canceled as a whole.
 async fn array(it: &Running, pool: ClusterId) {
     const COUNT: u32 = 1_000_000;
-    let (mut submitted, mut cancelled) = (Vec::new(), Vec::new());
+    let (mut submitted, mut canceled) = (Vec::new(), Vec::new());
     for number in 0..50 {
         let Order::Submit(spec) = submit(pool) else { panic!("a submission") };
         let command = it.command(Order::SubmitArray { spec, count: COUNT });
@@ -129,10 +129,10 @@ async fn array(it: &Running, pool: ClusterId) {
         let change = atelier_domain::world::ArrayChange::Cancel;
         let began = clock::instant();
         it.give(&format!("bench-cancel-{number}"), Order::ChangeArray { array, change }).await.expect("taken");
-        cancelled.push(began.elapsed());
+        canceled.push(began.elapsed());
     }
     print("array", &mut submitted, &[("jobs", f64::from(COUNT))]);
-    print("array_cancelled", &mut cancelled, &[("jobs", f64::from(COUNT))]);
+    print("array_canceled", &mut canceled, &[("jobs", f64::from(COUNT))]);
 }
 
 async fn one(handle: &atelier_engine::run::EngineHandle, command: &Command, id: &str) -> Duration {

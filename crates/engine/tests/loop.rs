@@ -125,7 +125,7 @@ on_both! {
         let entries: Vec<String> = entries.expect("reads").into_iter().map(|entry| entry.sentence).collect();
         let expected = [
             "paused all acting of the engine",
-            "cancelled job-1",
+            "canceled job-1",
             "created the cluster pool with 0 to 2 nodes of size cpu-4",
             "put the size cpu-4 into the catalogue",
         ];

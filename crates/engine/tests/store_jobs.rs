@@ -92,16 +92,16 @@ on_both! {
         let (it, cluster) = started(&place, Manner::Idle).await;
         let first = submit(&it, cluster, "sweep", "", Some(4)).await;
         let alone = submit(&it, cluster, "alone", "", None).await;
-        it.give("cancel-one-of-them", Order::Cancel(JobId(first.0 + 1))).await.expect("cancelled");
+        it.give("cancel-one-of-them", Order::Cancel(JobId(first.0 + 1))).await.expect("canceled");
         let filter = JobFilter { limit: 10, ..JobFilter::default() };
         let lines = it.store.job_lines(&it.workspace, &filter).await.expect("reads");
         let ids: Vec<JobId> = lines.iter().map(|line| line.row.job.id).collect();
         assert_eq!(ids, [alone, first]);
         assert!(lines[0].array.is_empty());
         let states: Vec<_> = lines[1].array.iter().map(|(state, count)| (*state, *count)).collect();
-        assert_eq!(states, [(JobState::Queued, 3), (JobState::Cancelled, 1)]);
-        let cancelled = JobFilter { states: vec![JobState::Cancelled], ..filter.clone() };
-        let lines = it.store.job_lines(&it.workspace, &cancelled).await.expect("reads");
+        assert_eq!(states, [(JobState::Queued, 3), (JobState::Canceled, 1)]);
+        let canceled = JobFilter { states: vec![JobState::Canceled], ..filter.clone() };
+        let lines = it.store.job_lines(&it.workspace, &canceled).await.expect("reads");
         assert_eq!((lines.len(), lines[0].row.job.id), (1, JobId(first.0 + 1)));
         assert_eq!(lines[0].row.name, "sweep");
         let of_it = JobFilter { array: Some(first), limit: 2, ..JobFilter::default() };
@@ -133,11 +133,11 @@ on_both! {
         assert_eq!(it.store.job(&WorkspaceId::new("other"), middle).await.expect("reads"), None);
         assert_eq!(it.store.job_tasks(&[middle]).await.expect("reads")[&middle], task("sweep"));
         assert_eq!(it.store.job_names(&[middle]).await.expect("reads")[&middle], "sweep");
-        it.give("cancel-one-of-them", Order::Cancel(middle)).await.expect("cancelled");
+        it.give("cancel-one-of-them", Order::Cancel(middle)).await.expect("canceled");
         let tagged = JobFilter { tag: "project=churn".into(), limit: 10, ..JobFilter::default() };
         for filter in [&of_it, &tagged] {
             let counts = it.store.job_counts(&it.workspace, filter).await.expect("reads");
-            assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(JobState::Queued, 99_999), (JobState::Cancelled, 1)]);
+            assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(JobState::Queued, 99_999), (JobState::Canceled, 1)]);
         }
         let lines = it.store.job_lines(&it.workspace, &tagged).await.expect("reads");
         assert_eq!((lines.len(), lines[0].row.job.id, lines[0].array.values().sum::<u64>()), (1, first, 100_000));
@@ -151,15 +151,15 @@ on_both! {
         assert_eq!(asked, (vec![], Some((99_999, 99_999))));
         let mut over = it.handle.job_over(last);
         let change = ArrayChange::Cancel;
-        it.give("cancel-all-of-them", Order::ChangeArray { array: first, change }).await.expect("cancelled");
+        it.give("cancel-all-of-them", Order::ChangeArray { array: first, change }).await.expect("canceled");
         let told = over.ended().await.expect("hears");
         assert_eq!((told.job.id, told.job.attempt), (last, 0));
         let row = it.store.job(&it.workspace, last).await.expect("reads").expect("is known");
-        assert_eq!((row.state, row.job.attempt, row.ended.is_some()), (JobState::Cancelled, 0, true));
+        assert_eq!((row.state, row.job.attempt, row.ended.is_some()), (JobState::Canceled, 0, true));
         let counts = it.store.job_counts(&it.workspace, &of_it).await.expect("reads");
-        assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(JobState::Cancelled, 100_000)]);
-        let cancelled = JobFilter { states: vec![JobState::Cancelled], limit: 10, ..JobFilter::default() };
-        let lines = it.store.job_lines(&it.workspace, &cancelled).await.expect("reads");
+        assert_eq!(counts.into_iter().collect::<Vec<_>>(), [(JobState::Canceled, 100_000)]);
+        let canceled = JobFilter { states: vec![JobState::Canceled], limit: 10, ..JobFilter::default() };
+        let lines = it.store.job_lines(&it.workspace, &canceled).await.expect("reads");
         assert_eq!((lines.len(), lines[0].unmade), (1, 0));
         let left = it.handle.ask(|world| (world.audit(), world.arrays().count(), world.jobs().count())).await;
         assert_eq!(left, Ok((vec![], 0, 0)));

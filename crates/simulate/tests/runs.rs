@@ -231,7 +231,7 @@ fn whoever_waits_hears_how_far_it_is_and_may_stop_it() {
         times += 1;
         if times == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    assert_eq!((stopped, times), (Err(Stopped::Cancelled), 2));
+    assert_eq!((stopped, times), (Err(Stopped::Canceled), 2));
 }
 
 #[test]

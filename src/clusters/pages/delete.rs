@@ -51,7 +51,7 @@ fn card(visit: &Visit, detail: &ClusterDetail, back: String) -> AnyView {
     let mut rows = Vec::new();
     if waiting > 0 {
         let name = counted(waiting, "waiting job", "waiting jobs");
-        rows.push(consequence(name, "Will be cancelled. They can be submitted elsewhere.", Tone::Warning));
+        rows.push(consequence(name, "Will be canceled. They can be submitted elsewhere.", Tone::Warning));
     }
     let nodes = counted(row.counts.nodes(), "node", "nodes");
     rows.push(consequence(nodes, "Will be removed when nothing runs on them any more.", Tone::Warning));

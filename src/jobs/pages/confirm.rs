@@ -1,4 +1,4 @@
-//! The question before jobs are cancelled, held, released or evicted: each with what will come of it.
+//! The question before jobs are canceled, held, released or evicted: each with what will come of it.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::verb::{JobVerb, Noun, Verb};
@@ -13,7 +13,7 @@ use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::server::caller::here;
 use crate::server::page;
 
-/// Asks before jobs are cancelled. Script shows the card as a dialog on the page one came from.
+/// Asks before jobs are canceled. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn CancelJobsPage() -> impl IntoView {
     let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobCancel, Whose::Own)), topics: &[] };

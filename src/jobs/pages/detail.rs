@@ -127,7 +127,7 @@ fn why(visit: &Visit, detail: &JobDetail) -> AnyView {
     let Some(why) = &detail.why else { return ().into_any() };
     let tone = match detail.row.state {
         state if !state.is_over() => return eta::waiting(&visit.viewer, detail, why),
-        JobState::Cancelled => Tone::Neutral,
+        JobState::Canceled => Tone::Neutral,
         _ => Tone::Failed,
     };
     view! { <Why tone=tone title=why.sentence.clone() text=why.next_step.clone().unwrap_or_default()/> }.into_any()

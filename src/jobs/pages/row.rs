@@ -83,8 +83,8 @@ fn states(array: &ArrayView) -> AnyView {
         if runs { StateWord::Running } else { StateWord::Queued }
     } else if array.states.contains_key(&JobState::Failed) {
         StateWord::Failed
-    } else if array.states.contains_key(&JobState::Cancelled) {
-        StateWord::Cancelled
+    } else if array.states.contains_key(&JobState::Canceled) {
+        StateWord::Canceled
     } else {
         StateWord::Completed
     };

@@ -1,4 +1,4 @@
-//! What is done to jobs that exist: cancelled, held, released, moved, and evicted; and nodes taken back.
+//! What is done to jobs that exist: canceled, held, released, moved, and evicted; and nodes taken back.
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::job::JobState;
@@ -45,7 +45,7 @@ async fn shown(asked: &Asked, id: JobId) -> Answered {
 async fn act(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
     let row = known(asked, id).await?;
     let job = row.job.id;
-    if verb == JobVerb::Cancel && row.state == JobState::Cancelled {
+    if verb == JobVerb::Cancel && row.state == JobState::Canceled {
         return shown(asked, job).await;
     }
     let reason = parse_why(&why.why).map_err(AppError::from)?;
@@ -54,10 +54,10 @@ async fn act(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
         _ => asked.id_for(verb.key(), &(job, why)),
     };
     match actions::act(&asked.caller, command, verb, job, reason).await {
-        // Cancelled by somebody else just now is what was asked for.
+        // Canceled by somebody else just now is what was asked for.
         Err(error) if verb == JobVerb::Cancel && actions::is_over(&error, job) => {
             let row = found(&asked.caller, job).await?;
-            if row.state != JobState::Cancelled {
+            if row.state != JobState::Canceled {
                 return Err(error.into());
             }
         }

@@ -1,4 +1,4 @@
-//! Jobs: submitted, listed, waited for, cancelled.
+//! Jobs: submitted, listed, waited for, canceled.
 
 pub mod actions;
 pub mod files;

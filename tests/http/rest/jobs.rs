@@ -195,16 +195,16 @@ async fn lists_are_filtered_and_go_on_where_they_ended() {
 }
 
 #[tokio::test]
-async fn cancelling_ends_what_waits_and_says_when_it_is_over() {
+async fn canceling_ends_what_waits_and_says_when_it_is_over() {
     let server = Server::set_up().await;
     let api = with_pool(&server, 1).await;
     // All of the one node.
     api.post("/jobs", &json!({"command": ["true"], "cluster": "pool"})).await.is(201);
     let part = placed(&server, JobId(1)).await;
     let second = id_of(&api.post("/jobs", &hello()).await.is(201));
-    let cancelled = api.send(Method::POST, &format!("/jobs/{second}/cancel"), &[], None).await.is(200).json;
-    assert_eq!((&cancelled["state"], &cancelled["is_over"]), (&json!("canceled"), &json!(true)));
-    assert_eq!(cancelled["verdict"]["phrase"], "was cancelled by Ines Okafor");
+    let canceled = api.send(Method::POST, &format!("/jobs/{second}/cancel"), &[], None).await.is(200).json;
+    assert_eq!((&canceled["state"], &canceled["is_over"]), (&json!("canceled"), &json!(true)));
+    assert_eq!(canceled["verdict"]["phrase"], "was canceled by Ines Okafor");
     api.post(&format!("/jobs/{second}/cancel"), &json!({})).await.is(200);
     run(&server, part, 3).await;
     let job = api.get("/jobs/job-1").await.is(200).json;

@@ -228,7 +228,7 @@ pub enum Verdict {
     TimedOut {
         limit: Span,
     },
-    Cancelled {
+    Canceled {
         by: Text,
     },
     /// A node that it ran on was lost.
@@ -271,7 +271,7 @@ impl Verdict {
             Self::Exited { code } => format!("ended with exit code {code}"),
             Self::OutOfMemory => "took more memory than it asked for and was killed".into(),
             Self::TimedOut { limit } => format!("ran longer than its time limit of {limit}"),
-            Self::Cancelled { by } => format!("was cancelled by {by}"),
+            Self::Canceled { by } => format!("was canceled by {by}"),
             Self::NodeLost { node } => format!("lost {node}"),
             Self::Preempted { node } => format!("lost {node}, whose capacity was taken back"),
             Self::StartFailed { detail } => format!("could not be started: {detail}"),
@@ -293,7 +293,7 @@ impl Verdict {
             Self::StartFailed { .. } => Some(RetryCause::StartFailed),
             Self::Succeeded
             | Self::TimedOut { .. }
-            | Self::Cancelled { .. }
+            | Self::Canceled { .. }
             | Self::ComputeGone { .. }
             | Self::DependencyFailed { .. }
             | Self::EnvironmentFailed { .. } => None,
@@ -734,7 +734,7 @@ impl Job {
             JobPhase::Running { .. } => JobState::Running,
             JobPhase::Finalizing { .. } => JobState::Finalizing,
             JobPhase::Ending { verdict, .. } => match **verdict {
-                Verdict::Cancelled { .. } | Verdict::ComputeGone { .. } | Verdict::TimedOut { .. } => {
+                Verdict::Canceled { .. } | Verdict::ComputeGone { .. } | Verdict::TimedOut { .. } => {
                     JobState::CancelRequested
                 }
                 Verdict::NodeLost { .. } | Verdict::Preempted { .. } => JobState::NotResponding,
@@ -759,9 +759,9 @@ pub enum JobState {
     NotResponding,
     Completed,
     Failed,
-    /// It was cancelled. Its name in the API and in the store has one l.
+    /// It was canceled. Its name in the API and in the store has one l.
     #[serde(rename = "canceled")]
-    Cancelled,
+    Canceled,
 }
 
 impl JobState {
@@ -774,7 +774,7 @@ impl JobState {
         Self::NotResponding,
         Self::Completed,
         Self::Failed,
-        Self::Cancelled,
+        Self::Canceled,
     ];
 
     /// The name in the store and in the API.
@@ -788,7 +788,7 @@ impl JobState {
             Self::NotResponding => "not-responding",
             Self::Completed => "completed",
             Self::Failed => "failed",
-            Self::Cancelled => "canceled",
+            Self::Canceled => "canceled",
         }
     }
 
@@ -796,15 +796,13 @@ impl JobState {
     pub const fn of(verdict: &Verdict) -> Self {
         match verdict {
             Verdict::Succeeded => Self::Completed,
-            Verdict::Cancelled { .. } | Verdict::ComputeGone { .. } | Verdict::DependencyFailed { .. } => {
-                Self::Cancelled
-            }
+            Verdict::Canceled { .. } | Verdict::ComputeGone { .. } | Verdict::DependencyFailed { .. } => Self::Canceled,
             _ => Self::Failed,
         }
     }
 
     /// Whether nothing comes after it.
     pub const fn is_over(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+        matches!(self, Self::Completed | Self::Failed | Self::Canceled)
     }
 }

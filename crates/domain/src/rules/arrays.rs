@@ -98,7 +98,7 @@ impl World {
         let waiting = || all.iter().copied().filter(|id| self.jobs.get(id).is_some_and(Job::is_queued));
         match change {
             ArrayChange::Cancel => {
-                let verdict = Verdict::Cancelled { by: command.name.clone() };
+                let verdict = Verdict::Canceled { by: command.name.clone() };
                 // What is not made yet first, so that none of it starts in the place of one that was just
                 // ended.
                 self.end_rest(first, &verdict);

@@ -105,8 +105,8 @@ impl World {
             JobPhase::Ending { verdict: before, .. } => {
                 // A cancel counts more than what would have been tried again; otherwise the first word
                 // stands.
-                let is_final = matches!(verdict, Verdict::Cancelled { .. } | Verdict::ComputeGone { .. });
-                let was_final = matches!(**before, Verdict::Cancelled { .. } | Verdict::ComputeGone { .. });
+                let is_final = matches!(verdict, Verdict::Canceled { .. } | Verdict::ComputeGone { .. });
+                let was_final = matches!(**before, Verdict::Canceled { .. } | Verdict::ComputeGone { .. });
                 if is_final && !was_final && **before != Verdict::Succeeded {
                     self.edit_job(id, |job| {
                         if let JobPhase::Ending { verdict: old, .. } = &mut job.phase {

@@ -224,7 +224,7 @@ impl World {
     fn cancel(&mut self, command: &Command, id: JobId) -> Result<Answer, Reason> {
         let legality = self.own_job(command, id, JobVerb::Cancel)?;
         self.make_job(id);
-        self.end_job(id, Verdict::Cancelled { by: command.name.clone() });
+        self.end_job(id, Verdict::Canceled { by: command.name.clone() });
         Ok(if legality == Legality::Already { Answer::Already } else { Answer::Done })
     }
 

@@ -174,7 +174,7 @@ pub enum Order {
     /// Start nothing more on it.
     PauseCluster(ClusterId),
     ResumeCluster(ClusterId),
-    /// Take it away. Waiting jobs are cancelled.
+    /// Take it away. Waiting jobs are canceled.
     DeleteCluster {
         cluster: ClusterId,
         /// Whether running jobs are ended too, or waited for.

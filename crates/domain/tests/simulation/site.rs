@@ -215,7 +215,7 @@ impl Site {
         for ended in &outcome.ended {
             for after in &ended.job.spec.after {
                 let is_wrong = match (&ended.verdict, self.ended.get(&after.job)) {
-                    (Verdict::Cancelled { .. } | Verdict::ComputeGone { .. }, _) => false,
+                    (Verdict::Canceled { .. } | Verdict::ComputeGone { .. }, _) => false,
                     (Verdict::DependencyFailed { job, .. }, how) => {
                         let wanted = |after: &After| after.job == *job && after.needs == AfterWhat::Success;
                         *job == after.job && how == Some(&Verdict::Succeeded)

@@ -109,7 +109,7 @@ fn wait_for_lock(shelf: &Shelf, cancel: &Cancel, tell: &mut dyn FnMut(News<'_>))
             is_told = true;
         }
         if cancel.wait(AGAIN) {
-            return Err(Ended::Cancelled);
+            return Err(Ended::Canceled);
         }
     }
 }

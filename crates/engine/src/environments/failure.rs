@@ -28,7 +28,7 @@ impl std::error::Error for Failure {}
 #[derive(Debug)]
 pub(super) enum Ended {
     /// Somebody wants something else, or the server stops.
-    Cancelled,
+    Canceled,
     Failed(Failure),
 }
 

@@ -225,7 +225,7 @@ impl Environments {
                 Round::Done
             }
             Ok(Err(Ended::Failed(failure))) => Round::Failed(failure),
-            Ok(Err(Ended::Cancelled)) => Round::Again,
+            Ok(Err(Ended::Canceled)) => Round::Again,
             Err(_) => Round::Failed(Failure::new("The build broke off.", "The server’s log says more.")),
         }
     }

@@ -303,7 +303,7 @@ fn read_list(row: &BaseEnvironment) -> Requirements {
 }
 
 /// Builds what is wanted here and now, unless it is there; for the command line. Blocks until it is done or
-/// cancelled.
+/// canceled.
 ///
 /// # Errors
 /// Why it could not be built.
@@ -321,6 +321,6 @@ pub fn build_now(
     }
     build::build(settings, &recipe, cancel, hear).map_err(|ended| match ended {
         failure::Ended::Failed(failure) => failure,
-        failure::Ended::Cancelled => Failure::new("It was stopped.", "The next build begins anew; downloads are kept."),
+        failure::Ended::Canceled => Failure::new("It was stopped.", "The next build begins anew; downloads are kept."),
     })
 }

@@ -133,7 +133,7 @@ impl Job<'_> {
 
     fn may_go_on(&self) -> Result<(), Ended> {
         if self.cancel.wait(Duration::ZERO) {
-            return Err(Ended::Cancelled);
+            return Err(Ended::Canceled);
         }
         if clock::instant().duration_since(self.began) > self.limit {
             return Err(Failure::too_long(self.limit.as_secs() / 60, self.doing).into());

@@ -87,7 +87,7 @@ async fn one(library: &Library, hash: EnvironmentHash, wake: &mut watch::Receive
                     tracing::info!(%hash, label, "an environment could not be built: {failure}");
                     Err(BuildFailure::of(failure, &written))
                 }
-                Err(Ended::Cancelled) => {
+                Err(Ended::Canceled) => {
                     library.work().current = None;
                     return None;
                 }
@@ -179,7 +179,7 @@ async fn build_one(library: &Library, recipe: Recipe, wake: &mut watch::Receiver
                     cancel.0.cancel();
                     // Until nothing of it runs any more.
                     let _ = is_done.await;
-                    return Err(Ended::Cancelled);
+                    return Err(Ended::Canceled);
                 }
             }
         }

@@ -93,13 +93,13 @@ fn event(world: &World, command: &Command, order: &Order) -> Option<Event> {
         Order::DeleteCluster { cluster: id, ends_jobs } => {
             Event::ClusterDeleted { cluster: cluster(*id), ends_jobs: *ends_jobs }
         }
-        Order::Cancel(job) => Event::JobCancelled { job: *job },
+        Order::Cancel(job) => Event::JobCanceled { job: *job },
         Order::Hold { job, .. } => Event::JobHeld { job: *job },
         Order::Release(job) => Event::JobReleased { job: *job },
         Order::Move { job, over_all, .. } => Event::JobMoved { job: *job, over_all: *over_all },
         Order::ChangeArray { array, change } => {
             let change = match change {
-                ArrayChange::Cancel => "cancelled".into(),
+                ArrayChange::Cancel => "canceled".into(),
                 ArrayChange::Hold { .. } => "held back".into(),
                 ArrayChange::Release => "released".into(),
                 ArrayChange::Prioritise(priority) => format!("gave {} priority to", priority.key()),

@@ -41,7 +41,7 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// Whoever asked for it does not want it any more.
-    Cancelled,
+    Canceled,
     /// More happens than the scenario allows.
     TooManyEvents {
         policy: String,
@@ -62,7 +62,7 @@ pub enum Stopped {
 impl std::fmt::Display for Stopped {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Cancelled => out.write_str("The simulation was cancelled."),
+            Self::Canceled => out.write_str("The simulation was canceled."),
             Self::TooManyEvents { policy, allowed, jobs, .. } => write!(
                 out,
                 "Under the policy “{policy}” more than {allowed} events happen; {jobs} jobs had come by then. Raise max_events, \
@@ -180,11 +180,11 @@ impl<'scenario> Run<'scenario> {
                 });
             }
             if self.steps.is_multiple_of(TELL_EVERY) && hear(self).is_break() {
-                return Err(Stopped::Cancelled);
+                return Err(Stopped::Canceled);
             }
         }
         self.now = self.scenario.whole;
-        if hear(self).is_break() { Err(Stopped::Cancelled) } else { Ok(()) }
+        if hear(self).is_break() { Err(Stopped::Canceled) } else { Ok(()) }
     }
 
     fn next_at(&self) -> Option<u64> {

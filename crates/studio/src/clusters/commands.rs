@@ -104,7 +104,7 @@ impl ChangeRequest {
     }
 }
 
-/// What becomes of jobs that run when their cluster is deleted. Waiting ones are cancelled in any case.
+/// What becomes of jobs that run when their cluster is deleted. Waiting ones are canceled in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunningJobs {
     /// They run to their end, and then the cluster goes.

@@ -183,7 +183,7 @@ fn play(draft: &Draft, history: Vec<Recorded>, until: std::time::Instant) -> Res
     let scenario = Scenario::check(draft, history).map_err(|refused| refused.to_string())?;
     let mut hear = |_| if clock::instant() >= until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     simulate(&scenario, &mut hear).map_err(|stopped| match stopped {
-        Stopped::Cancelled => format!(
+        Stopped::Canceled => format!(
             "It took longer than {} s, which is all that a preview gets. Export the jobs and use “atelier simulate”.",
             TIME_LIMIT.as_secs()
         ),

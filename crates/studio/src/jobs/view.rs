@@ -28,13 +28,13 @@ pub enum StateTab {
     Completed,
     /// Those that ended otherwise.
     Failed,
-    /// Those that were cancelled.
-    Cancelled,
+    /// Those that were canceled.
+    Canceled,
 }
 
 impl StateTab {
     /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Canceled];
 
     /// The name in the URL.
     pub const fn key(self) -> &'static str {
@@ -43,7 +43,7 @@ impl StateTab {
             Self::Running => "running",
             Self::Completed => "completed",
             Self::Failed => "failed",
-            Self::Cancelled => "canceled",
+            Self::Canceled => "canceled",
         }
     }
 
@@ -53,7 +53,7 @@ impl StateTab {
             Self::Running => "Running",
             Self::Completed => "Completed",
             Self::Failed => "Failed",
-            Self::Cancelled => "Cancelled",
+            Self::Canceled => "Canceled",
         }
     }
 
@@ -74,7 +74,7 @@ impl StateTab {
             ],
             Self::Completed => &[JobState::Completed],
             Self::Failed => &[JobState::Failed],
-            Self::Cancelled => &[JobState::Cancelled],
+            Self::Canceled => &[JobState::Canceled],
         }
     }
 }
@@ -177,11 +177,10 @@ impl Why {
             return None;
         }
         let phrase = verdict.phrase();
-        let is_early =
-            attempt == 0 && JobState::of(verdict) == JobState::Cancelled && !phrase.contains("never started");
+        let is_early = attempt == 0 && JobState::of(verdict) == JobState::Canceled && !phrase.contains("never started");
         let before = if is_early { " before it started" } else { "" };
         let next_step = match verdict {
-            Verdict::Succeeded | Verdict::Cancelled { .. } => None,
+            Verdict::Succeeded | Verdict::Canceled { .. } => None,
             Verdict::Exited { .. } => Some("The end of its log usually says why."),
             Verdict::OutOfMemory => Some("Copy the job and ask for more memory."),
             Verdict::TimedOut { .. } => Some("Copy the job and give it more time."),
@@ -250,8 +249,8 @@ mod tests {
             assert!(why.next_step.is_some(), "{verdict:?}");
         }
         assert_eq!(Why::of_end(&Verdict::Succeeded, 1), None);
-        let cancelled = |attempt| Why::of_end(&Verdict::Cancelled { by: "Mara".into() }, attempt).expect("a reason");
-        assert_eq!(cancelled(0).sentence, "The job was cancelled by Mara before it started.");
-        assert_eq!(cancelled(1), Why { sentence: "The job was cancelled by Mara.".into(), next_step: None });
+        let canceled = |attempt| Why::of_end(&Verdict::Canceled { by: "Mara".into() }, attempt).expect("a reason");
+        assert_eq!(canceled(0).sentence, "The job was canceled by Mara before it started.");
+        assert_eq!(canceled(1), Why { sentence: "The job was canceled by Mara.".into(), next_step: None });
     }
 }

@@ -55,7 +55,7 @@ fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
     let hidden = vec![("command_id", random_token()), ("instance", row.name.clone())];
     let text = format!(
         "Its files, its environment, its schedules and its settings go along. {} loses it at once: shares end, waiting jobs on it are \
-         cancelled. Programs and start files in its home and its environment can run as its new owner, so nothing starts it, schedules \
+         canceled. Programs and start files in its home and its environment can run as its new owner, so nothing starts it, schedules \
          included, before that person has accepted it on its page. They pay for it from then on.",
         row.owner_name
     );

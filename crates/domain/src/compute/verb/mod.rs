@@ -340,31 +340,31 @@ impl JobVerb {
         use Legality::{Already, No, Yes};
         match self {
             Self::Cancel => match state {
-                S::Cancelled | S::CancelRequested => Already,
+                S::Canceled | S::CancelRequested => Already,
                 S::Completed | S::Failed => No("It is over."),
                 _ => Yes,
             },
             Self::Hold => match state {
                 S::Queued => Yes,
-                S::Completed | S::Failed | S::Cancelled => No("It is over."),
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
                 _ => No("It has left the queue. Cancel it if it is not to run."),
             },
             Self::Evict => match state {
                 S::Starting | S::Running => Yes,
                 S::Queued => No("It does not run yet."),
-                S::Completed | S::Failed | S::Cancelled => No("It is over."),
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
                 S::NotResponding => Already,
                 S::Finalizing | S::CancelRequested => No("It is ending already."),
             },
             // What has left the queue is not held.
             Self::Release => match state {
                 S::Queued => Yes,
-                S::Completed | S::Failed | S::Cancelled => No("It is over."),
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
                 _ => Already,
             },
             Self::Prioritise | Self::Move => match state {
                 S::Queued => Yes,
-                S::Completed | S::Failed | S::Cancelled => No("It is over."),
+                S::Completed | S::Failed | S::Canceled => No("It is over."),
                 _ => No("It has left the queue."),
             },
         }
@@ -399,7 +399,7 @@ impl JobVerb {
     pub const fn why_not(self, state: JobState, is_held: bool) -> Option<&'static str> {
         match (self, self.in_state(state)) {
             (_, Legality::No(help)) => Some(help),
-            (Self::Cancel, Legality::Already) => Some("It's already cancelled, or being cancelled."),
+            (Self::Cancel, Legality::Already) => Some("It's already canceled, or being canceled."),
             (Self::Evict, Legality::Already) => Some("Its node doesn't respond, so it's evicted already."),
             (_, Legality::Already) => Some("It isn't held."),
             (Self::Hold, _) if is_held => Some("It's already held."),

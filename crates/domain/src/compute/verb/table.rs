@@ -302,7 +302,7 @@ verbs! {
     SubmitJob: row(Noun::Job, "submit", "Submit", Action::JobSubmit, Judged::Free)
         .button("Submit job").going("was submitted", "were submitted").at("POST", "", 201);
     CancelJob: job("cancel", "Cancel", Action::JobCancel, JobVerb::Cancel)
-        .going("is being cancelled", "are being cancelled").done("cancelled", "job-cancelled")
+        .going("is being canceled", "are being canceled").done("canceled", "job-cancelled")
         .asks("Running jobs are asked to end, then killed. Logs and outputs are kept.", "Keep running")
         .dangerous().bulk().at("POST", "/cancel", 200).frees();
     PrioritiseJob: job("prioritise", "Change priority", Action::JobQueue, JobVerb::Prioritise)

@@ -95,7 +95,7 @@ fn wait_for_lock(shelf: &Shelf, cancel: &Cancel, tell: &mut dyn FnMut(EditorNews
             return Ok(lock);
         }
         if cancel.wait(AGAIN) {
-            return Err(Ended::Cancelled);
+            return Err(Ended::Canceled);
         }
     }
 }

@@ -219,7 +219,7 @@ impl Editors {
                 tracing::info!(path = %built.path.display(), took_ms = built.built_in_ms, "VS Code is installed");
                 EditorStatus::Ready(Arc::new(built))
             }
-            (Ok(Err(Ended::Cancelled)), _) => EditorStatus::Absent,
+            (Ok(Err(Ended::Canceled)), _) => EditorStatus::Absent,
             (Ok(Err(Ended::Failed(failure))), _) => {
                 tracing::error!("VS Code could not be installed: {failure}");
                 EditorStatus::Failed(failure)
@@ -268,7 +268,7 @@ pub fn programs(place: &std::path::Path) -> Option<(PathBuf, PathBuf)> {
     entry.is_file().then_some((node, entry))
 }
 
-/// Installs it here and now, unless it is there; for the command line. Blocks until it is done or cancelled.
+/// Installs it here and now, unless it is there; for the command line. Blocks until it is done or canceled.
 ///
 /// # Errors
 /// Why it could not be installed.
@@ -282,6 +282,6 @@ pub fn install_now(
     }
     install::install(settings, cancel, hear).map_err(|ended| match ended {
         Ended::Failed(failure) => failure,
-        Ended::Cancelled => Failure::new("It was stopped.", "The next try begins anew; downloads are kept."),
+        Ended::Canceled => Failure::new("It was stopped.", "The next try begins anew; downloads are kept."),
     })
 }

@@ -17,7 +17,7 @@ pub fn measure(workspace: &Workspace, report: &mut Report) -> Result<()> {
         let count = figure.number("jobs");
         let (what, wanted) = match figure.name() {
             "array" => ("submitted, durable", AtMost(SUBMITTED_MS)),
-            _ => ("cancelled as a whole, durable", Context),
+            _ => ("canceled as a whole, durable", Context),
         };
         report.add(format!("an array of {count} {what}: median"), wanted, figure.number("p50_ms"), "ms");
         report.add(format!("an array of {count} {what}: p99"), wanted, figure.number("p99_ms"), "ms");
