@@ -69,7 +69,7 @@ impl Walk {
         };
         assert_eq!(known["state"], state.key());
         let row = between(&list, &format!("data-key=\"{id}\""), "</tr>");
-        let word = text(&shown, "data-live=\"state\">", "</span></span>");
+        let word = text(&shown, "class=\"state pill\"", "</span>");
         let (listed, why) =
             (text(row, "class=\"c-state\">", "</td>"), text(&shown, "data-live=\"why\">", "data-live=\"next\""));
         let said = |part: &str| known["reason"][part].as_str().map(str::to_owned);
@@ -88,7 +88,7 @@ impl Walk {
             }
         }
         // What happens next, in the words under its name and over its applications.
-        let (under, over) = (text(row, "class=\"next\"", "</th>"), text(&shown, "class=\"txt\">", "</div>"));
+        let (under, over) = (text(row, "class=\"next\"", "</th>"), text(&shown, "class=\"sched-chip\"", "</div>"));
         assert!(!under.is_empty() && over.starts_with(&under), "{name} is {state:?}: {over} and not {under}");
     }
 
