@@ -51,7 +51,7 @@ pub async fn set_up(#[server(flatten)] form: SetUpForm) -> Result<Done, FnError>
         let message = "This is not the code. It is printed in the server’s log at each start, on the line that says nobody has an account yet.";
         return Err(Problem::new("code", message).into());
     }
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let workspace = problems.take(parse_workspace_name(&form.workspace));
     let name = problems.take(PersonName::parse(&form.name));
     let email = problems.take(EmailAddress::parse(&form.email));

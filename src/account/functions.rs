@@ -31,7 +31,7 @@ use crate::error::FnError;
 #[server(prefix = "/fn", endpoint = "update_profile")]
 pub async fn update_profile(name: String, time_zone: String, #[server(default)] theme: Theme) -> Result<Done, FnError> {
     let browser = Browser::here()?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let name = problems.take(PersonName::parse(&name));
     let zone = problems.take(ZoneName::parse(&time_zone));
     let (Some(name), Some(zone)) = (name, zone) else { return Err(problems.into_error().into()) };
@@ -131,7 +131,7 @@ pub async fn read_notices() -> Result<Done, FnError> {
 pub async fn create_token(name: String, #[server(default)] days: String) -> Result<Done, FnError> {
     let caller = here()?;
     caller.authorise_for(Action::ProfileWrite, Whose::Own).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let name = problems.take(TokenName::parse(&name));
     let life = problems.take(Lifetime::parse(&days));
     let (Some(name), Some(life)) = (name, life) else { return Err(problems.into_error().into()) };

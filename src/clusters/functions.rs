@@ -66,7 +66,7 @@ impl ClusterForm {
 pub async fn create_cluster(#[server(flatten)] form: ClusterForm) -> Result<Done, FnError> {
     let caller = here()?;
     let actor = caller.authorise(Verb::CreateCluster.right()).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let name = problems.take(name_of(&form.name));
     let size = problems.take(if form.size.trim().is_empty() {
         Err(Problem::new("size", "Choose what the nodes are."))
@@ -96,7 +96,7 @@ pub async fn scale_cluster(#[server(flatten)] form: ClusterForm) -> Result<Done,
     let actor = caller.authorise(Verb::ScaleCluster.right()).await?;
     let cluster = find(&caller, &form.cluster).await?;
     let warm = ask(&caller, move |world| world.cluster(cluster).map_or(0, |cluster| cluster.scale.warm)).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let scale = form.scale().read(&mut problems, warm);
     let why = problems.take(parse_why(&form.why));
     let (Some(scale), Some(_)) = (scale, why) else { return Err(problems.into_error().into()) };

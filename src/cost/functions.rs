@@ -43,7 +43,7 @@ pub async fn set_budget(
     let caller = here()?;
     let actor = caller.authorise(Action::BudgetWrite).await?;
     let currency = &caller.studio.settings().currency;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let of = problems.keep(whose(&caller, &form.whose, &form.person).await)?;
     let amount = problems.take(budgets::amount_of(&form.amount, currency));
     let action = problems.take(BudgetAction::parse(&form.action));

@@ -75,7 +75,7 @@ pub async fn delete_environment(environment: String, #[server(default)] why: Str
 pub async fn set_environment(requirements: String, #[server(default)] why: String) -> Result<Done, FnError> {
     let caller = here()?;
     caller.authorise(Action::EngineWrite).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let list = problems.take(base::list_of(&requirements));
     let why = problems.take(parse_why(&why));
     let (Some(list), Some(why)) = (list, why) else { return Err(problems.into_error().into()) };

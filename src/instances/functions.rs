@@ -137,7 +137,7 @@ pub async fn resize_instance(
 ) -> Result<Done, FnError> {
     let caller = here()?;
     let subject = find_for(&caller, &instance, Verb::ResizeInstance).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let size = problems.take(match size.trim() {
         "" => Err(Problem::new("size", "Choose the new size.")),
         size => SizeName::parse(size),
@@ -264,7 +264,7 @@ pub struct AppForm {
 impl AppForm {
     /// What was typed; a problem beside each field that cannot be read. The rest is judged with the whole.
     fn draft(self) -> Result<AppDraft, AppError> {
-        let mut problems = Problems::new();
+        let mut problems = Problems::default();
         let port = problems.take(match self.port.trim() {
             _ if self.listens == "socket" => Ok(None),
             "" => Err(Problem::new("port", "Enter the port on which it listens.")),

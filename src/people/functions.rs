@@ -28,7 +28,7 @@ pub async fn create_person(
     let browser = Browser::here()?;
     let caller = &browser.caller;
     let actor = caller.authorise(Action::MemberWrite).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let name = problems.take(PersonName::parse(&name));
     let email = problems.take(EmailAddress::parse(&email));
     let roles = problems.take(parse_roles(&roles));

@@ -40,7 +40,7 @@ pub async fn set_limit(
 ) -> Result<Done, FnError> {
     let caller = here()?;
     let actor = caller.authorise(Action::QuotaWrite).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let scope = problems.keep(scope_of(&caller, &form.whose, &form.person).await)?;
     let resource = problems.keep(resource_of(&caller, &form.what).await)?;
     let limit = problems.take(match &resource {
@@ -84,7 +84,7 @@ pub async fn set_share(
 ) -> Result<Done, FnError> {
     let caller = here()?;
     let actor = caller.authorise(Action::QuotaWrite).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let person = problems.keep(quota::person_of(&caller, &person).await)?;
     let weight = problems.take(fair_shares::weight_of(&weight));
     let why = problems.take(parse_why(&why));
@@ -123,7 +123,7 @@ pub async fn set_queue_policy(
     let caller = here()?;
     caller.authorise(Action::ClusterScale).await?;
     let id = if cluster.is_empty() { None } else { Some(cluster::find(&caller, &cluster).await?) };
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let order = problems.take(fair_shares::order_of(&order));
     let why = problems.take(parse_why(&why));
     let (Some(order), Some(why)) = (order, why) else { return Err(problems.into_error().into()) };

@@ -195,7 +195,7 @@ pub async fn set_idle_rules(
 ) -> Result<Done, FnError> {
     let caller = here()?;
     caller.authorise(Right::WorkspaceWrite).await?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let default = problems.take(match default.trim() {
         "" => Ok(None),
         typed => whole("default", "The default in minutes", typed).map(Some),

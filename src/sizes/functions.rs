@@ -35,7 +35,7 @@ pub struct SizeForm {
 #[cfg(feature = "ssr")]
 impl SizeForm {
     fn parse(&self) -> Result<Size, AppError> {
-        let mut problems = Problems::new();
+        let mut problems = Problems::default();
         // The name is the field `name` here; elsewhere a size is chosen in a field `size`.
         let name = commands::name_of(&self.name).map_err(|problem| Problem::new("name", problem.message));
         let name = problems.take(name);

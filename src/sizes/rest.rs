@@ -92,7 +92,7 @@ pub struct Wanted {
 
 impl Wanted {
     fn named(&self, name: &str) -> Result<Size, AppError> {
-        let mut problems = Problems::new();
+        let mut problems = Problems::default();
         let name = problems.take(size::name_of(name));
         let family = problems.take(Family::parse(&self.family));
         let site = problems.take(SiteName::parse(&self.site));

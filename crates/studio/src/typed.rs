@@ -61,14 +61,10 @@ fn trimmed(number: &str) -> String {
 }
 
 /// The parts of a form, or all that is wrong with it at once.
+#[derive(Default)]
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// None so far.
-    pub const fn new() -> Self {
-        Self(Vec::new())
-    }
-
     /// Keeps the value, or notes the problem.
     pub fn take<T>(&mut self, parsed: Result<T, Problem>) -> Option<T> {
         parsed.map_err(|problem| self.0.push(problem)).ok()

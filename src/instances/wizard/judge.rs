@@ -39,7 +39,7 @@ pub struct NewInstanceForm {
 
 /// Reads the form; every problem beside its field.
 pub fn judge(fields: &Fields, known: &Known) -> Result<NewInstanceForm, Vec<Problem>> {
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let name = problems.take(name_of(fields.get("name").trim()));
     let size = problems.take(match fields.get("size") {
         "" => Err(Problem::new("size", "Choose what its node is.")),

@@ -61,7 +61,9 @@ async fn act(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
                 return Err(error.into());
             }
         }
-        done => drop(done?),
+        done => {
+            done?;
+        }
     }
     shown(asked, job).await
 }

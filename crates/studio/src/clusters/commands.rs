@@ -87,7 +87,7 @@ impl ChangeRequest {
 
     /// What comes of it on a cluster that has these settings.
     fn over(self, scale: ScaleSettings, queue: QueuePolicy) -> Result<ClusterChange, Vec<Problem>> {
-        let mut problems = Problems::new();
+        let mut problems = Problems::default();
         let wanted = ScaleSettings {
             min: self.min.unwrap_or(scale.min),
             max: self.max.unwrap_or(scale.max),

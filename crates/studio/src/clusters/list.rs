@@ -183,6 +183,7 @@ pub async fn add_costs(caller: &Caller, rows: &mut [ClusterRow]) -> Result<(), A
     Ok(())
 }
 
+/// A cluster as lists, its page and REST show it.
 pub fn row(world: &World, cluster: &Cluster, later: Span) -> ClusterRow {
     let (counts, running) = count(world, cluster.id);
     let pool = world.pool(&PoolKey::Cluster(cluster.id));

@@ -48,7 +48,7 @@ impl Quoted {
 pub async fn quote_new_cluster(caller: &Caller, size: &str, scale: [&str; 3]) -> Result<Quoted, AppError> {
     caller.authorise(Action::ClusterRead).await?;
     let catalogue = caller.studio.engine().catalogue();
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     let size = problems.take(SizeName::parse(size).and_then(|name| {
         let missing = || Problem::new("size", format!("There is no size “{name}”."));
         catalogue.size(&name).ok_or_else(missing)
@@ -67,7 +67,7 @@ pub async fn quote_scaling(caller: &Caller, name: &str, scale: [&str; 3]) -> Res
     let (size, present) = present.ok_or_else(|| AppError::not_found("cluster"))?;
     let catalogue = caller.studio.engine().catalogue();
     let size = catalogue.size(&size).ok_or_else(|| AppError::not_found("size"))?;
-    let mut problems = Problems::new();
+    let mut problems = Problems::default();
     Ok(match typed(scale).read(&mut problems, present.warm) {
         None => Quoted::unclear(problems.0),
         Some(wanted) if wanted == (ScaleSettings { idle: wanted.idle, ..present }) => Quoted::Unchanged,

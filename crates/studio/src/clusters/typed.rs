@@ -65,7 +65,7 @@ pub struct TypedWindow<'a> {
 
 impl TypedWindow<'_> {
     pub fn read(self) -> Result<Window, AppError> {
-        let mut problems = Problems::new();
+        let mut problems = Problems::default();
         let nodes = problems.take(whole("nodes", "The number of nodes", self.nodes));
         let otherwise = problems.take(whole("otherwise", "The number of nodes at other times", self.otherwise));
         let days = problems.take(days_of(self.days));
@@ -126,7 +126,7 @@ mod tests {
             ("", "4", "The minimum is missing; type a whole number."),
             ("1", "many", "this is “many”"),
         ] {
-            let mut problems = Problems::new();
+            let mut problems = Problems::default();
             assert_eq!(TypedScale { min, max, ..TypedScale::default() }.read(&mut problems, 0), None);
             assert!(problems.0.iter().any(|problem| problem.message.contains(said)), "{:?}", problems.0);
         }

@@ -83,6 +83,7 @@ pub async fn read(caller: &Caller, selection: &Selection, most: usize) -> Result
     Ok(spending)
 }
 
+/// One charge more.
 pub fn add(sum: &mut Charge, charge: Charge) {
     sum.millis = sum.millis.saturating_add(charge.millis);
     sum.cost = sum.cost.saturating_add(charge.cost);

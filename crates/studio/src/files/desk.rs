@@ -300,6 +300,7 @@ fn full(free: u64, more: u64) -> AppError {
     )
 }
 
+/// Says that somebody’s limit would be passed, with the numbers.
 pub fn over(used: u64, more: u64, limit: u64) -> AppError {
     let (used, more, limit) = (bytes(used), bytes(more), bytes(limit));
     refused(

@@ -98,6 +98,7 @@ fn step(folder: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
     openat(folder, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
+/// Opens the folder in which a part of an attempt leaves its outputs, without following a link.
 pub fn open_outputs(
     folders: &Folders,
     owner: &UserId,
