@@ -85,7 +85,7 @@ test('a job is priced, submitted with a file, found and canceled', async ({ sign
   await ready();
   await page.getByRole('link', { name: 'Cancel job' }).click();
   await page.getByRole('button', { name: 'Cancel 1 job' }).click();
-  await expect(toast(page, '1 job is being ended.')).toBeVisible();
+  await expect(toast(page, '1 job is being canceled.')).toBeVisible();
   await expect(page.getByRole('heading', { name, level: 1 })).toContainText('Canceled');
   await page.getByRole('link', { name: 'Copy and change' }).click();
   await expect(page.getByLabel('Command')).toHaveValue("python train.py --name 'two words'");
@@ -108,7 +108,7 @@ test('an array is one line, and several lines are canceled at once', async ({ si
   await page.getByRole('button', { name: /^Cancel (2|selected)$/ }).click();
   await expect(page.getByText('0 running and 4 waiting are ended')).toBeVisible();
   await page.getByRole('button', { name: 'Cancel 5 jobs' }).click();
-  await expect(toast(page, '5 jobs are being ended.')).toBeVisible();
+  await expect(toast(page, '5 jobs are being canceled.')).toBeVisible();
   await visit(`${jobs}?compute=${cluster}&state=canceled`);
   await expect(page.getByRole('rowheader')).toHaveCount(2);
 });

@@ -87,7 +87,7 @@ test('a cluster grows from nothing with its jobs, and goes back to nothing', asy
   await expect(page.getByRole('list', { name: 'Log lines' })).toContainText('waiting');
   await page.getByRole('link', { name: 'Cancel job' }).click();
   await page.getByRole('button', { name: 'Cancel 1 job' }).click();
-  await expect(toast(page, '1 job is being ended.')).toBeVisible();
+  await expect(toast(page, '1 job is being canceled.')).toBeVisible();
   await expect(page.getByRole('heading', { name: 'Sleeper', level: 1 })).toContainText('Canceled');
 
   // The first is told that it is enough.

@@ -57,7 +57,7 @@ test('a queue is paused, its jobs are held, moved and wait for each other', asyn
   await page.getByRole('link', { name: 'Hold' }).click();
   await page.getByLabel('Why').fill('wait for the data');
   await page.getByRole('button', { name: 'Hold 1 job' }).click();
-  await expect(toast(page, '1 job is held back')).toBeVisible();
+  await expect(toast(page, '1 job is held')).toBeVisible();
   await expect(page.getByRole('heading', { name: /Held back by .* wait for the data/ })).toBeVisible();
   await expectAccessible();
   await ready();
