@@ -48,11 +48,12 @@ export async function typed(shell: Page, line: string, printed: RegExp): Promise
   await expect.poll(() => text(shell)).toMatch(printed);
 }
 
-/** All that a terminal shows. */
+/** All that a terminal shows; nothing before its script has run. */
 export async function text(shell: Page): Promise<string> {
   return shell.evaluate(() => {
-    const buffer = (window as unknown as { atelierTerminal: { buffer: { active: { length: number; getLine(row: number): { translateToString(trim: boolean): string } | undefined } } } })
-      .atelierTerminal.buffer.active;
+    const buffer = (window as unknown as { atelierTerminal?: { buffer: { active: { length: number; getLine(row: number): { translateToString(trim: boolean): string } | undefined } } } })
+      .atelierTerminal?.buffer.active;
+    if (!buffer) return '';
     return Array.from({ length: buffer.length }, (_, row) => buffer.getLine(row)?.translateToString(true) ?? '').join('\n');
   });
 }
