@@ -173,7 +173,7 @@ mod tests {
             ["base → a is a new arrow, at src/base.rs:3 and 1 more: remove it, or allow it in SMALL of \
                  crates/xtask/src/lint/table.rs"]
         );
-        let between = Allowed::modules().judge(&[], &found(&[("help", "cost")]));
+        let between = Allowed::modules().judge(&[], &found(&[("sizes", "cost")]));
         assert!(between[0].contains("allow it in BETWEEN_NOUNS of"), "{between:?}");
     }
 

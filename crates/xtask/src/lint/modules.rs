@@ -209,16 +209,19 @@ mod tests {
             fs::create_dir_all(path.parent().expect("it is below the folder")).expect("the folder is ours");
             fs::write(path, text).expect("the folder is ours");
         };
-        write("src/lib.rs", "mod web; mod error;");
-        write("src/error.rs", "use crate::web::State;");
-        write("src/web/mod.rs", "use crate::error::Error;");
+        write("src/lib.rs", "mod server; mod error;");
+        write("src/error.rs", "use crate::server::State;");
+        write("src/server/mod.rs", "use crate::error::Error;");
         write("src/strange/mod.rs", "");
+        let mut told = check(folder.path()).expect("it can be read");
+        // What the table allows from noun to noun is not used in this tree.
+        told.retain(|problem| !problem.contains("no longer used"));
         assert_eq!(
-            check(folder.path()).expect("it can be read"),
+            told,
             [
                 "strange is in no row of MODULES in crates/xtask/src/lint/table.rs: add one",
-                "error → web is a new arrow, at src/error.rs:1: remove it, or allow it in MODULES of \
-             crates/xtask/src/lint/table.rs",
+                "error → server is a new arrow, at src/error.rs:1: remove it, or allow it in MODULES of \
+                 crates/xtask/src/lint/table.rs",
             ]
         );
     }
