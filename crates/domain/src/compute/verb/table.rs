@@ -131,7 +131,7 @@ impl Row {
         self
     }
 
-    /// What is said of one and of several when it is under way.
+    /// The words while it is being done, for one and for several.
     const fn going(mut self, one: &'static str, many: &'static str) -> Self {
         self.going = (one, many);
         self
@@ -497,7 +497,7 @@ impl Verb {
         }
     }
 
-    /// What is said of one or of several when it is under way, after the name: `is stopping`, `are stopping`.
+    /// The words while it is being done, for one or for several, after the name: `is stopping`, `are stopping`.
     pub const fn going(self, is_one: bool) -> &'static str {
         let (one, many) = self.row().going;
         if is_one { one } else { many }
