@@ -497,7 +497,7 @@ impl Verb {
         }
     }
 
-    /// The words while it is being done, for one or for several, after the name: `is stopping`, `are stopping`.
+    /// The words while it is being done, for one or for several, after the name: `is stopping`.
     pub const fn going(self, is_one: bool) -> &'static str {
         let (one, many) = self.row().going;
         if is_one { one } else { many }
