@@ -22,6 +22,7 @@ mod installation;
 mod job_names;
 mod jobs;
 mod ledger;
+mod migrations;
 mod named;
 mod open;
 mod people;

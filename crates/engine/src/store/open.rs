@@ -9,11 +9,8 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Executor as _, Pool};
 
 use super::readers::Readers;
-use super::{Kind, Store, pool_options};
+use super::{Kind, Store, migrations, pool_options};
 use crate::live::Live;
-
-/// The migrations, built into the binary.
-static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
 /// Why a database cannot be used. Each says what to do; none changed anything.
 #[derive(Debug, thiserror::Error)]
@@ -88,14 +85,15 @@ impl Store {
         };
         let options = AnyConnectOptions::from_str(url).map_err(|source| OpenError::Connect { source })?;
         let writer = connect_writer(kind, options.clone()).await?;
-        refuse_newer(&writer, missing).await?;
+        let migrations = migrations::carried().await.map_err(|source| OpenError::Migrate { source })?;
+        refuse_newer(&writer, &migrations, missing).await?;
         check_writable(&writer).await?;
         if kind == Kind::Sqlite {
             // Kept in the file, so once is enough; only now, since a database that is refused must stay as it
             // is.
             writer.execute("pragma journal_mode = wal").await.map_err(|source| OpenError::ReadOnly { source })?;
         }
-        MIGRATIONS.run(&writer).await.map_err(|source| match source {
+        migrations.run(&writer).await.map_err(|source| match source {
             MigrateError::VersionMismatch(step) => OpenError::Different { step },
             source => OpenError::Migrate { source },
         })?;
@@ -187,8 +185,8 @@ fn make_private(file: &Path) {
 }
 
 /// Looks at the applied steps before anything is written.
-async fn refuse_newer(pool: &Pool<Any>, missing: Missing) -> Result<(), OpenError> {
-    let known = MIGRATIONS.iter().map(|step| step.version).max().unwrap_or_default();
+async fn refuse_newer(pool: &Pool<Any>, migrations: &Migrator, missing: Missing) -> Result<(), OpenError> {
+    let known = migrations.iter().map(|step| step.version).max().unwrap_or_default();
     // A fresh database has no such table; then there is nothing newer either.
     let found: Option<i64> = sqlx::query_scalar("select cast(max(version) as bigint) from _sqlx_migrations")
         .fetch_one(pool)
