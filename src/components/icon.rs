@@ -24,7 +24,7 @@ pub fn Icon(
     /// What it means where no word stands beside it; without it the icon is hidden from assistive technology.
     #[prop(optional, into)]
     label: Option<String>,
-) -> InertElement {
+) -> impl IntoView {
     drawing(["i", class], ["", name], label)
 }
 
@@ -36,13 +36,13 @@ pub fn Glyph(
     /// What it means where no word stands beside it.
     #[prop(optional, into)]
     label: Option<String>,
-) -> InertElement {
+) -> impl IntoView {
     drawing(["glyph", ""], ["g-", name], label)
 }
 
 /// The mark of Atelier.
 #[component]
-pub fn Mark(#[prop(default = "mark")] class: &'static str) -> InertElement {
+pub fn Mark(#[prop(default = "mark")] class: &'static str) -> impl IntoView {
     drawing([class, ""], ["", "mark"], None)
 }
 

@@ -17,7 +17,7 @@ pub fn Spark(
     /// Whether it is drawn as something that went wrong.
     #[prop(optional)]
     is_bad: bool,
-) -> InertElement {
+) -> impl IntoView {
     let class = if is_bad { "spark bad" } else { "spark" };
     let head = format!(
         "<span class=\"sparkcell\"><svg class=\"{class}\" viewBox=\"0 0 88 24\" preserveAspectRatio=\"none\" role=\"img\""
