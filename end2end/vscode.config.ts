@@ -1,4 +1,4 @@
-// VS Code for real: `cargo xtask test vscode`. It downloads and compiles code-server, so it is no part of the other tests.
+// VS Code for real: `cargo xtask test --only vscode`. It downloads and compiles code-server, so it is no part of the other tests.
 
 import { defineConfig } from '@playwright/test';
 

@@ -4,6 +4,7 @@
 mod arrows;
 mod crates;
 mod documented;
+mod figures;
 mod modules;
 mod source;
 mod table;
@@ -12,11 +13,11 @@ mod widths;
 use std::fs;
 
 use crate::failure::{Failure, Result};
-use crate::process;
 use crate::progress::step;
 use crate::setup::wasm::Toolchain;
 use crate::setup::{self};
 use crate::workspace::{PRODUCT, Workspace};
+use crate::{compile, process};
 
 pub fn lint(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
     setup::for_lint(workspace)?;
@@ -26,7 +27,7 @@ pub fn lint(workspace: &Workspace, toolchain: &Toolchain) -> Result<()> {
         step(&format!("Clippy on {what}"), || {
             let mut clippy = workspace.cargo();
             clippy.args(["clippy", "--all-targets"]).args(packages).args(["--", "--deny=warnings"]);
-            process::run(&mut clippy)
+            compile::run(&mut clippy, &format!("Clippy on {what}"))
         })?;
     }
     // Debian's compiler, the fallback, comes without clippy; the other half has been checked all the same.
@@ -50,6 +51,11 @@ fn sources(workspace: &Workspace) -> Result<()> {
         arrows::compare_with_page(&page).map_err(Failure::new)
     })?;
     step("Checking the doc comments of what crosses crates", || none(documented::check(root)?))?;
+    step("Checking the trees of the figures", || {
+        let found = figures::check(root)?;
+        found.old.iter().for_each(|old| eprintln!("  older than its code: {old}"));
+        none(found.problems)
+    })?;
     step("Checking the width of lines", || none(widths::check(root)?))?;
     step("Checking the arrows between modules of src", || none(modules::check(root)?))
 }

@@ -1,9 +1,10 @@
-//! The project's own tasks: `cargo xtask run`, `test`, `build`, `bench`, `lint`, `setup`.
+//! The project's own tasks: `cargo xtask run`, `test`, `ci`, `build`, `bench`, `lint`, `setup`.
 //!
 //! Each task does its own set-up, skips what is done already, and says what it is doing and how long it took.
 //! What it can't install it names, with the command that does, and stops.
 
 mod bench;
+mod compile;
 mod failure;
 mod lint;
 mod process;
@@ -37,17 +38,20 @@ enum Task {
         #[arg(last = true)]
         serve: Vec<OsString>,
     },
-    /// Run the lints and all tests
-    #[command(args_conflicts_with_subcommands = true)]
+    /// Run the core: the lints, and all tests but the suites that are only run by name
     Test {
-        #[command(subcommand)]
-        suite: Option<test::Suite>,
-        /// Run one kind of test, without the lints
+        /// Run one part of the core or one suite beside it, without the lints
         #[arg(long, value_enum)]
         only: Option<test::Kind>,
         /// With --only: a filter and options for the runner, as in `test --only e2e sign-in --headed`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "only")]
         filter: Vec<OsString>,
+    },
+    /// Run the core, then the suites whose folders changed, then others while there is time
+    Ci {
+        /// No further suite is begun after so many minutes
+        #[arg(long, default_value_t = 70)]
+        minutes: u64,
     },
     /// Build the site and the server
     Build {
@@ -78,8 +82,8 @@ fn perform(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::Run { serve } => run::run(&workspace, &serve),
-        Task::Test { suite: Some(test::Suite::Vscode), .. } => test::vscode(&workspace),
-        Task::Test { only, filter, .. } => test::test(&workspace, only, &filter),
+        Task::Test { only, filter } => test::test(&workspace, only, &filter),
+        Task::Ci { minutes } => test::ci(&workspace, minutes),
         Task::Build { release } => {
             let profile = if release { server::Profile::Release } else { server::Profile::Dev };
             let binary = server::build_with_site(&workspace, profile)?;
@@ -112,7 +116,7 @@ mod tests {
         let cli =
             Cli::try_parse_from(["xtask", "test", "--only", "e2e", "sign-in", "--headed"]).expect("it is complete");
         assert!(matches!(cli.task, Task::Test { filter, .. } if filter == ["sign-in", "--headed"]));
-        let cli = Cli::try_parse_from(["xtask", "test", "vscode"]).expect("a suite of its own");
-        assert!(matches!(cli.task, Task::Test { suite: Some(test::Suite::Vscode), .. }));
+        let cli = Cli::try_parse_from(["xtask", "test", "--only", "vscode"]).expect("a suite of its own");
+        assert!(matches!(cli.task, Task::Test { only: Some(test::Kind::Vscode), .. }));
     }
 }

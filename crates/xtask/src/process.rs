@@ -1,7 +1,7 @@
 //! Calling other programs, with errors that name the command.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::{env, iter};
 
 use crate::failure::{Failure, Result};
@@ -12,7 +12,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    Err(Failure::new(format!("`{}` failed ({status}); its own words are above", line(command))))
+    Err(Failure::new(failed(command, status)))
 }
 
 /// Runs a command for what it prints, without the last line break.
@@ -30,7 +30,12 @@ pub fn find(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-fn not_started(command: &Command, error: &std::io::Error) -> Failure {
+/// Says that a command failed whose output people have seen.
+pub fn failed(command: &Command, status: ExitStatus) -> String {
+    format!("`{}` failed ({status}); its own words are above", line(command))
+}
+
+pub fn not_started(command: &Command, error: &std::io::Error) -> Failure {
     Failure::new(format!("`{}` can't be started: {error}", line(command)))
 }
 

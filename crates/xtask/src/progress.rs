@@ -28,7 +28,7 @@ fn mark(sign: &str, colour: &str) -> String {
     if io::stderr().is_terminal() { format!("\x1b[{colour}m{sign}\x1b[0m") } else { sign.to_owned() }
 }
 
-fn seconds(took: Duration) -> String {
+pub fn seconds(took: Duration) -> String {
     match took.as_secs() {
         0..60 => format!("{:.1} s", took.as_secs_f64()),
         more => format!("{} min {:02} s", more / 60, more % 60),

@@ -1,12 +1,13 @@
 //! Building the server's binary.
 
 use std::path::PathBuf;
+use std::thread;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::progress::step;
 use crate::site::{self, Site};
 use crate::workspace::{PRODUCT, Workspace};
-use crate::{process, setup};
+use crate::{compile, setup};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
@@ -16,37 +17,53 @@ pub enum Profile {
     Release,
 }
 
-/// Builds the site, then the server that carries it, and returns the binary's path.
+/// Builds the site and the server that serves it, and returns the binary's path.
 pub fn build_with_site(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
     let toolchain = setup::wasm::ensure(workspace)?;
-    let site = site::build(workspace, &toolchain)?;
-    build(workspace, profile, &site)
+    match profile {
+        // Side by side: either half has stretches in which it keeps one core busy only.
+        Profile::Dev => thread::scope(|scope| {
+            let server = scope.spawn(|| build_dev(workspace));
+            let site = site::build(workspace, &toolchain);
+            let server = server.join().unwrap_or_else(|_| Err(Failure::new("building the server panicked")));
+            site.and(server)
+        }),
+        Profile::Release => {
+            let agent = build_agent(workspace)?;
+            let site = site::build(workspace, &toolchain)?;
+            build_release(workspace, &site, &agent)
+        }
+    }
 }
 
-fn build(workspace: &Workspace, profile: Profile, site: &Site) -> Result<PathBuf> {
+/// Builds the server alone.
+pub fn build_dev(workspace: &Workspace) -> Result<PathBuf> {
+    let what = "Building the server";
     let mut cargo = workspace.cargo();
-    cargo.args(["build", "--bin=atelier"]);
-    let (what, directory) = match profile {
-        Profile::Dev => {
-            cargo.args(PRODUCT);
-            ("Building the server", "debug")
-        }
-        Profile::Release => {
-            cargo.args(["--package=atelier", "--features=ssr", "--release"]).env("ATELIER_SITE", site.fingerprint());
-            ("Building the server, optimised", "release")
-        }
-    };
-    if profile == Profile::Release {
-        cargo.env("ATELIER_AGENT", build_agent(workspace)?);
-    }
-    step(what, || process::run(&mut cargo))?;
-    Ok(workspace.target().join(directory).join("atelier"))
+    cargo.args(["build", "--bin=atelier"]).args(PRODUCT);
+    step(what, || compile::run(&mut cargo, what))?;
+    Ok(workspace.target().join("debug/atelier"))
+}
+
+fn build_release(workspace: &Workspace, site: &Site, agent: &PathBuf) -> Result<PathBuf> {
+    let what = "Building the server, optimised";
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--bin=atelier", "--package=atelier", "--features=ssr", "--release"]);
+    cargo.env("ATELIER_SITE", site.fingerprint()).env("ATELIER_AGENT", agent);
+    step(what, || compile::run(&mut cargo, what))?;
+    Ok(release(workspace))
+}
+
+/// Where `cargo xtask build --release` leaves the program.
+pub fn release(workspace: &Workspace) -> PathBuf {
+    workspace.target().join("release/atelier")
 }
 
 /// Builds the agent as a program of its own, which a released server carries, and returns its path.
 fn build_agent(workspace: &Workspace) -> Result<PathBuf> {
+    let what = "Building the agent that it carries";
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--package=atelier-agent", "--bin=atelier-agent", "--profile=agent"]);
-    step("Building the agent that it carries", || process::run(&mut cargo))?;
+    step(what, || compile::run(&mut cargo, what))?;
     Ok(workspace.target().join("agent").join("atelier-agent"))
 }

@@ -1,22 +1,27 @@
-//! `cargo xtask test`: lints, native tests, then the browser tests against the server just built.
+//! `cargo xtask test`: the core, which is lints, native tests and the browser tests against the server just
+//! built; by `--only` a part of it, or a suite that is no part of it. `cargo xtask ci` runs the core and as many
+//! suites as there is time for.
+
+mod ci;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use atelier_testing::{free_port, postgres};
-use clap::{Subcommand, ValueEnum};
+pub use ci::ci;
+use clap::ValueEnum;
 
 use crate::failure::{Failure, Result};
 use crate::progress::step;
 use crate::server::{self, Profile};
 use crate::workspace::{PRODUCT, Workspace};
-use crate::{lint, process, setup};
+use crate::{compile, lint, process, setup};
 
 /// Built on its own, see [`PRODUCT`].
 const XTASK: [&str; 1] = ["--package=xtask"];
 
-/// The kinds of test that can be run alone.
+/// What can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// The library crates: rules, store on both databases, tools
@@ -25,42 +30,33 @@ pub enum Kind {
     Web,
     /// Playwright in Chromium, with and without JavaScript
     E2e,
-}
-
-/// Tests that are no part of the others, since they download much.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
-pub enum Suite {
-    /// VS Code, installed through the operator's button and used in Chromium; downloads and compiles
-    /// code-server
+    /// A suite beside the core: ten thousand simulated sites in place of a few hundred
+    Simulation,
+    /// A suite beside the core: VS Code, installed through the operator's button and used in Chromium;
+    /// downloads and compiles code-server
     Vscode,
 }
 
-/// Installs VS Code as an operator does, and uses it in a browser.
-pub fn vscode(workspace: &Workspace) -> Result<()> {
-    let tools = setup::for_tests(workspace)?;
-    setup::system::ensure(&setup::system::CODE_SERVER)?;
-    let binary = server::build_with_site(workspace, Profile::Dev)?;
-    step("VS Code in the browser", || {
-        let mut playwright = tools.node.command("npx");
-        playwright.args(["--no-install", "playwright", "test", "--config=vscode.config.ts"]);
-        playwright.current_dir(workspace.end2end());
-        playwright.env("ATELIER_BIN", &binary).env("ATELIER_E2E_PORT", free_port().to_string());
-        if let Some(chromium) = &tools.chromium {
-            playwright.env("CHROMIUM", chromium);
-        }
-        process::run(&mut playwright)
-    })
+/// Tests that are no part of the core, since they take long or need what most people do not have.
+struct Suite {
+    kind: Kind,
+    name: &'static str,
+    /// What it tests: a change in these folders is a reason to run it.
+    folders: &'static [&'static str],
 }
+
+const SUITES: [Suite; 2] = [
+    Suite { kind: Kind::Simulation, name: "simulation", folders: &["crates/domain", "crates/simulate", "scenarios"] },
+    Suite {
+        kind: Kind::Vscode,
+        name: "vscode",
+        folders: &["end2end/vscode", "src/server/apps", "crates/agent/src/instance", "crates/engine/src/environments"],
+    },
+];
 
 pub fn test(workspace: &Workspace, only: Option<Kind>, filter: &[OsString]) -> Result<()> {
     match only {
-        None => {
-            let toolchain = setup::wasm::ensure(workspace)?;
-            let tools = setup::for_tests(workspace)?;
-            lint::lint(workspace, &toolchain)?;
-            native(workspace, &[&PRODUCT, &XTASK], &[])?;
-            browser(workspace, &tools, &[])
-        }
+        None => core().into_iter().try_for_each(|(_, part)| part(workspace)),
         Some(Kind::Unit) => {
             setup::for_native_tests()?;
             native(workspace, &[&["--workspace", "--exclude=atelier", "--exclude=xtask"], &XTASK], filter)
@@ -70,7 +66,59 @@ pub fn test(workspace: &Workspace, only: Option<Kind>, filter: &[OsString]) -> R
             native(workspace, &[&["--package=atelier", "--features=ssr"]], filter)
         }
         Some(Kind::E2e) => browser(workspace, &setup::for_tests(workspace)?, filter),
+        Some(Kind::Simulation) => simulation(workspace, filter),
+        Some(Kind::Vscode) => vscode(workspace, filter),
     }
+}
+
+type Part = fn(&Workspace) -> Result<()>;
+
+/// The parts of the core, in the order in which they are run.
+fn core() -> [(&'static str, Part); 3] {
+    [
+        ("lint", |workspace| lint::lint(workspace, &setup::wasm::ensure(workspace)?)),
+        ("native tests", |workspace| {
+            setup::for_native_tests()?;
+            native(workspace, &[&PRODUCT, &XTASK], &[])
+        }),
+        ("browser tests", |workspace| browser(workspace, &setup::for_tests(workspace)?, &[])),
+    ]
+}
+
+/// How many sites the simulation plays; the core plays fewer.
+const ALL_SITES: (&str, &str) = ("ATELIER_TEST_SITES", "10000");
+
+fn simulation(workspace: &Workspace, filter: &[OsString]) -> Result<()> {
+    step("Ten thousand simulated sites", || {
+        let mut cargo = workspace.cargo();
+        cargo.args(["test", "--package=atelier-domain", "--test=domain"]).env(ALL_SITES.0, ALL_SITES.1);
+        // So many are worth an optimised core; checks of overflow and the like stay on.
+        cargo.args(["--config", "profile.dev.package.atelier-domain.opt-level=2"]);
+        let filter = if filter.is_empty() { &[OsString::from("simulation")] } else { filter };
+        process::run(cargo.args(for_cargo_test(filter)))
+    })
+}
+
+/// Installs VS Code as an operator does, and uses it in a browser.
+fn vscode(workspace: &Workspace, filter: &[OsString]) -> Result<()> {
+    let tools = setup::for_tests(workspace)?;
+    setup::system::ensure(&setup::system::CODE_SERVER)?;
+    let binary = server::build_with_site(workspace, Profile::Dev)?;
+    step("VS Code in the browser", || {
+        let mut playwright = playwright(workspace, &tools, &binary);
+        process::run(playwright.arg("--config=vscode.config.ts").args(filter))
+    })
+}
+
+/// Playwright against a server that was built.
+fn playwright(workspace: &Workspace, tools: &setup::BrowserTools, binary: &Path) -> Command {
+    let mut playwright = tools.node.command("npx");
+    playwright.args(["--no-install", "playwright", "test"]).current_dir(workspace.end2end());
+    playwright.env("ATELIER_BIN", binary).env("ATELIER_E2E_PORT", free_port().to_string());
+    if let Some(chromium) = &tools.chromium {
+        playwright.env("CHROMIUM", chromium);
+    }
+    playwright
 }
 
 /// Runs the tests of each selection of packages, all with the same PostgreSQL.
@@ -87,6 +135,8 @@ fn native(workspace: &Workspace, selections: &[&[&str]], filter: &[OsString]) ->
     for packages in selections {
         if !has_nextest {
             // This runs the examples in the documentation, too.
+            let what = "Building the native tests";
+            step(what, || compile::run(cargo().args(["test", "--no-run"]).args(*packages), what))?;
             step("Native tests", || {
                 process::run(cargo().args(["test", "--no-fail-fast"]).args(*packages).args(for_cargo_test(filter)))
             })?;
@@ -120,22 +170,15 @@ fn browser(workspace: &Workspace, tools: &setup::BrowserTools, filter: &[OsStrin
     let binary = server::build_with_site(workspace, Profile::Dev)?;
     let environments = environment(workspace, &binary)?;
     step("Browser tests", || {
-        let mut playwright = tools.node.command("npx");
-        playwright.args(["--no-install", "playwright", "test"]).args(filter);
-        playwright.current_dir(workspace.end2end());
-        playwright.env("ATELIER_E2E_ENVIRONMENTS", &environments);
-        playwright.env("ATELIER_BIN", &binary).env("ATELIER_E2E_PORT", free_port().to_string());
-        if let Some(chromium) = &tools.chromium {
-            playwright.env("CHROMIUM", chromium);
-        }
-        process::run(&mut playwright)
+        let mut playwright = playwright(workspace, tools, &binary);
+        process::run(playwright.env("ATELIER_E2E_ENVIRONMENTS", &environments).args(filter))
     })
 }
 
-/// Builds the Python environment of instances once, for this run and all later ones. Returns the folder with
-/// it in it.
+/// Builds the Python environment of instances once, for this clone and all others. Returns the folder with it
+/// in it.
 fn environment(workspace: &Workspace, binary: &Path) -> Result<PathBuf> {
-    let folder = workspace.target().join("environments");
+    let folder = workspace.cache().join("environments");
     step("The Python environment of instances", || {
         let mut build = Command::new(binary);
         build.args(["environment", "build"]).arg("--environments").arg(&folder);

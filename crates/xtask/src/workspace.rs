@@ -52,6 +52,13 @@ impl Workspace {
         self.root.join("target/site")
     }
 
+    /// Where tools are kept that take long to get and that no clone changes: they outlive this one.
+    pub fn cache(&self) -> PathBuf {
+        let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+        let folder = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        folder.or_else(home).map_or_else(|| self.target.join("cache"), |folder| folder.join("atelier"))
+    }
+
     pub fn end2end(&self) -> PathBuf {
         self.root.join("end2end")
     }

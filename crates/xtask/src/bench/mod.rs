@@ -7,6 +7,7 @@
 //! at the end, and a load from threads of this process, so that both share the processors. Counts and times
 //! are bounded.
 
+mod build;
 mod engine;
 mod environments;
 mod files;
@@ -60,6 +61,8 @@ pub enum Bench {
     Engine(EngineOptions),
     /// Named environments: what a ready one adds to the start of a job
     Environments(ServerOptions),
+    /// The compiler: from a clone to the first page, from an edit to the restarted server, a release
+    Build(build::BuildOptions),
     /// Scheduling: the core with fair share and backfill, large arrays, the farm's day in the simulator,
     /// forecasts
     Scheduling(SchedulingOptions),
@@ -270,6 +273,10 @@ pub fn bench(workspace: &Workspace, bench: &Bench) -> Result<()> {
         Bench::Environments(options) => {
             let (binary, folder) = (chosen(workspace, options.binary.as_deref())?, scratch()?);
             environments::measure(&Studio::new(binary, folder.path())?, &mut report)?;
+            options.json
+        }
+        Bench::Build(options) => {
+            build::measure(workspace, options, &mut report)?;
             options.json
         }
         Bench::Scheduling(options) => {

@@ -77,11 +77,7 @@ impl Running {
 
     /// The processor time that the process has used so far, in seconds.
     pub fn processor_seconds(&self) -> Result<f64> {
-        let path = self.proc("stat");
-        let text = fs::read_to_string(&path).map_err(Failure::file("reading", &path))?;
-        parse_ticks(&text)
-            .map(|ticks| ticks / TICKS_PER_SECOND)
-            .ok_or_else(|| Failure::new(format!("{} is not understood", path.display())))
+        processor_seconds(&self.proc("stat")).map(|(own, _)| own)
     }
 
     /// Asks the process to stop and waits for its end, which must be a clean one.
@@ -128,12 +124,18 @@ pub(super) fn parse_kilobytes(status: &str, line: &str) -> Option<f64> {
     rest.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// User and system time, the 14th and 15th field; the second is a name in brackets, which may hold anything.
-fn parse_ticks(stat: &str) -> Option<f64> {
+/// The processor time that a process has used, and that of its children that have ended, in seconds.
+pub(super) fn processor_seconds(stat: &Path) -> Result<(f64, f64)> {
+    let text = fs::read_to_string(stat).map_err(Failure::file("reading", stat))?;
+    parse_seconds(&text).ok_or_else(|| Failure::new(format!("{} is not understood", stat.display())))
+}
+
+/// The 14th to 17th field; the second is a name in brackets, which may hold anything.
+fn parse_seconds(stat: &str) -> Option<(f64, f64)> {
     let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(11);
-    let (user, system): (f64, f64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some(user + system)
+    let fields: Vec<f64> = rest.split_whitespace().skip(11).take(4).map_while(|field| field.parse().ok()).collect();
+    let [user, system, children_user, children_system] = fields.try_into().ok()?;
+    Some(((user + system) / TICKS_PER_SECOND, (children_user + children_system) / TICKS_PER_SECOND))
 }
 
 #[cfg(test)]
@@ -149,8 +151,9 @@ mod tests {
 
     #[test]
     fn processor_time_is_found_behind_any_name() {
-        let stat = "17 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 9 0";
-        assert_eq!(parse_ticks(stat), Some(300.0));
+        let stat = "17 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 250 50 1000 200 20 0 9 0";
+        assert_eq!(parse_seconds(stat), Some((3.0, 12.0)));
+        assert_eq!(parse_seconds("17 (a) S 1 2"), None);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Node {
                 "Node.js {version} is too old for Playwright. Install version {OLDEST} or newer and run this again."
             ))
         })?;
-        let tools = workspace.target().join("tools");
+        let tools = workspace.cache().join("tools");
         let directory = tools.join("node_modules").join(&package).join("bin");
         if !directory.join("node").is_file() {
             step(&format!("Installing Node.js {REPLACEMENT} from npm, as {version} is too old"), || {

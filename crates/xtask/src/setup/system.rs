@@ -26,7 +26,7 @@ pub const POSTGRES: Need = Need {
     is_there: atelier_testing::postgres::is_installed,
 };
 pub const BUBBLEWRAP: Need = Need {
-    what: "bubblewrap, for the tests of isolation",
+    what: "bubblewrap, which keeps people on one machine apart",
     package: "bubblewrap",
     is_there: || process::find("bwrap").is_some(),
 };
@@ -99,6 +99,17 @@ pub fn ensure(needs: &[Need]) -> Result<()> {
         return install(&packages);
     }
     Err(ask_for(&missing))
+}
+
+/// Installs what makes the product better but is not needed to start it; where that can't be done, says how.
+pub fn try_to_have(need: &Need) {
+    if (need.is_there)() {
+        return;
+    }
+    let installed = if can_install() { install(&[need.package]) } else { Err(ask_for(&[need])) };
+    if let Err(failure) = installed {
+        eprintln!("  Going on without: {failure}");
+    }
 }
 
 fn ask_for(missing: &[&Need]) -> Failure {

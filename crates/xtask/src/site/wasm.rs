@@ -11,7 +11,6 @@ use wasm_bindgen_cli_support::Bindgen;
 use super::public::read_tree;
 use super::{Site, names};
 use crate::failure::{Failure, Result};
-use crate::process;
 use crate::setup::wasm::Toolchain;
 use crate::workspace::Workspace;
 
@@ -22,7 +21,7 @@ pub fn add(site: &mut Site, workspace: &Workspace, toolchain: &Toolchain) -> Res
     // Said here and not in the manifest, where it would cost every native build the linking of a library that
     // nobody loads.
     build.arg("rustc").args(toolchain.library_arguments(workspace)).arg("--crate-type=cdylib");
-    process::run(&mut build)?;
+    crate::compile::run(&mut build, "Building the browser's half")?;
     let package = bind(&toolchain.library(workspace))?;
     add_package(site, package);
     Ok(())
