@@ -43,7 +43,9 @@ pub fn BareShell(
                 {note}
             </main>
             <aside class="art" aria-label="About Atelier">
-                <svg viewBox="0 0 728 840" preserveAspectRatio="xMaxYMin slice" aria-hidden="true" inner_html=MACHINES></svg>
+                <svg
+                    viewBox="0 0 728 840" preserveAspectRatio="xMaxYMin slice" aria-hidden="true" inner_html=MACHINES
+                ></svg>
                 <p class="motto">"Every machine tells you what it does, what it costs, and when it will stop."</p>
                 <ul class="facts">
                     <li><b>"Your own server"</b>"no account anywhere else"</li>
