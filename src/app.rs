@@ -143,13 +143,25 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/compute/instances/:name") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/jobs") view=InstancePage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/compute/instances/:name/logs") view=InstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name/monitoring") view=InstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=SsrMode::Async/>
+                <Route
+                    path=path!("/w/:workspace/compute/instances/:name/monitoring") view=InstancePage ssr=SsrMode::Async
+                />
+                <Route
+                    path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=SsrMode::Async
+                />
                 <Route path=path!("/w/:workspace/compute/instances/:name/apps") view=InstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name/transfer") view=TransferPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async/>
+                <Route
+                    path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async
+                />
+                <Route
+                    path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=SsrMode::Async
+                />
+                <Route
+                    path=path!("/w/:workspace/compute/instances/:name/transfer") view=TransferPage ssr=SsrMode::Async
+                />
+                <Route
+                    path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async
+                />
                 <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=SsrMode::Async/>
                 <Route
                     path=path!("/w/:workspace/compute/instances/:name/schedules") view=InstanceSchedulesPage
@@ -158,9 +170,13 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/schedules") view=SchedulesPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/environments") view=EnvironmentsPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/environments/new") view=NewEnvironmentPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/environments/compare") view=CompareEnvironmentsPage ssr=SsrMode::Async/>
+                <Route
+                    path=path!("/w/:workspace/environments/compare") view=CompareEnvironmentsPage ssr=SsrMode::Async
+                />
                 <Route path=path!("/w/:workspace/environments/:name") view=NamedEnvironmentPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/environments/:name/delete") view=DeleteEnvironmentPage ssr=SsrMode::Async/>
+                <Route
+                    path=path!("/w/:workspace/environments/:name/delete") view=DeleteEnvironmentPage ssr=SsrMode::Async
+                />
                 <Route path=path!("/w/:workspace/admin/settings") view=SettingsPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/cost") view=CostPage ssr=SsrMode::Async/>
                 <Route path=path!("/w/:workspace/cost/budgets") view=BudgetsPage ssr=SsrMode::Async/>

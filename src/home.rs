@@ -113,7 +113,10 @@ fn figures(viewer: &Viewer, people: HeadCount, computes: ComputeCounts) -> AnyVi
         <dl class="figures">
             <div>
                 <dt><Icon name="compute" class="i-s"/>"Computes"</dt>
-                <dd><a class="big" href=clusters>{computes.clusters + computes.instances}</a><p class="sub">{machines}</p></dd>
+                <dd>
+                    <a class="big" href=clusters>{computes.clusters + computes.instances}</a>
+                    <p class="sub">{machines}</p>
+                </dd>
             </div>
             <div>
                 <dt><Icon name="jobs" class="i-s"/>"Jobs running"</dt>
@@ -177,7 +180,8 @@ fn first_steps(visit: &Visit, people: HeadCount, computes: ComputeCounts) -> Any
                 />
                 <WayOut
                     href=cluster_href icon="cluster" label=cluster_label
-                    help="Nodes that come when jobs wait and go when they are done. A job can also have a machine to itself."
+                    help="Nodes that come when jobs wait and go when they are done. A job can also have a machine to \
+                          itself."
                 />
             </div>
         </Card>

@@ -53,12 +53,14 @@ fn nothing(typed: &str) -> AnyView {
     let (heading, text) = if typed.is_empty() {
         (
             "What are you looking for?".to_owned(),
-            "Type part of a name, an e-mail address or the name of a page. Ctrl+K brings you to the search from anywhere.",
+            "Type part of a name, an e-mail address or the name of a page. Ctrl+K brings you to the search from \
+             anywhere.",
         )
     } else {
         (
             format!("Nothing found for “{typed}”"),
-            "Try a part of the name, or the part of the e-mail address before the @. Only what you may see is searched.",
+            "Try a part of the name, or the part of the e-mail address before the @. Only what you may see is \
+             searched.",
         )
     };
     view! { <EmptyState art=false heading=heading text=text/> }.into_any()

@@ -67,25 +67,33 @@ fn show(visit: &Visit, rules: &IdleRules, count: usize, limit: Option<u64>) -> A
         <Page heading="Settings" sub="What holds for the whole workspace.">
             <Card heading="Idle shutdown" note="of instances">
                 <PostForm function="set_idle_rules" state=state.clone() hidden=hidden>
-                    <p class="muted">"An instance stops when nobody has used it for this long. Its owner is warned five minutes before, and can keep it running."</p>
+                    <p class="muted">
+                        "An instance stops when nobody has used it for this long. Its owner is warned five minutes \
+                         before, and can keep it running."
+                    </p>
                     <div class="cols-3">
                         <Field
-                            label="Default for new instances, minutes" name="default" kind="number" value=default problem=state.problem("default")
+                            label="Default for new instances, minutes" name="default" kind="number" value=default
+                            problem=state.problem("default")
                             readonly=fixed help="Empty: new instances have none unless somebody asks for it."
                         />
                         <Field
-                            label="Shortest, minutes" name="min" kind="number" value=min problem=state.problem("min") required=true readonly=fixed
+                            label="Shortest, minutes" name="min" kind="number" value=min problem=state.problem("min")
+                            required=true readonly=fixed
                             help=bounds.clone()
                         />
                         <Field
-                            label="Longest, minutes" name="max" kind="number" value=max problem=state.problem("max") required=true readonly=fixed
+                            label="Longest, minutes" name="max" kind="number" value=max problem=state.problem("max")
+                            required=true readonly=fixed
                             help=bounds
                         />
                     </div>
                     {demanded}
                     <p class="faint xs">{follow}</p>
                     <div class="row">
-                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Save rules"</SubmitButton>
+                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>
+                            "Save rules"
+                        </SubmitButton>
                     </div>
                 </PostForm>
             </Card>
@@ -104,10 +112,12 @@ fn files_card(visit: &Visit, limit: Option<u64>) -> AnyView {
         <Card heading="Files" note="of each person">
             <PostForm function="set_files_limit" state=state.clone()>
                 <p class="muted">
-                    "Uploads, the editor and kept outputs are refused beyond it, with the numbers. Programs in instances and jobs are not stopped by it, but what they write counts."
+                    "Uploads, the editor and kept outputs are refused beyond it, with the numbers. Programs in \
+                     instances and jobs are not stopped by it, but what they write counts."
                 </p>
                 <Field
-                    label="Each person may keep" name="limit" value=value problem=state.problem("limit") readonly=fixed autocomplete="off"
+                    label="Each person may keep" name="limit" value=value problem=state.problem("limit") readonly=fixed
+                    autocomplete="off"
                     placeholder="20 GiB" help="A size such as 20 GiB; empty for no limit."
                 />
                 <div class="row">

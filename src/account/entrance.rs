@@ -48,7 +48,8 @@ pub async fn set_up(#[server(flatten)] form: SetUpForm) -> Result<Done, FnError>
     entrance::refuse_if_paused(caller, &tries, now).await?;
     if normal_code(&form.code) != normal_code(&browser.state.set_up_code()) {
         caller.checked(caller.store().add_failure(&tries, now).await)?;
-        let message = "This is not the code. It is printed in the server’s log at each start, on the line that says nobody has an account yet.";
+        let message = "This is not the code. It is printed in the server’s log at each start, on the line that says \
+                       nobody has an account yet.";
         return Err(Problem::new("code", message).into());
     }
     let mut problems = Problems::default();

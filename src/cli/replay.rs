@@ -81,8 +81,8 @@ fn told(moment: &Moment, written: &[(String, String)], ordinal: Option<usize>) -
     );
     if let Some(revision) = moment.differs_at {
         out.push_str(&format!(
-            "Batch {revision} does not go the same way as it did then, so this program decides otherwise than the one that \
-             wrote the log, or the log was changed.\n"
+            "Batch {revision} does not go the same way as it did then, so this program decides otherwise than the one \
+             that wrote the log, or the log was changed.\n"
         ));
     }
     out.push_str("\nBefore it:\n");

@@ -35,7 +35,8 @@ pub async fn reset_password(config: Config, email: String) -> Result<(), String>
     store.close().await;
     println!("{password}");
     eprintln!(
-        "This is the temporary password of {email}. It must be replaced at the next sign-in; all sessions of the account have ended."
+        "This is the temporary password of {email}. It must be replaced at the next sign-in; all sessions of the \
+         account have ended."
     );
     Ok(())
 }

@@ -59,7 +59,9 @@ pub fn BarChart(
                 .map(|(class, value)| {
                     below = below.saturating_add(value);
                     let (y, height) = (format!("{:.2}", HEIGHT - height(below)), format!("{:.2}", height(value)));
-                    view! { <rect class=format!("fill {class}") x=x.clone() y=y width=width.clone() height=height></rect> }
+                    view! {
+                        <rect class=format!("fill {class}") x=x.clone() y=y width=width.clone() height=height></rect>
+                    }
                 })
                 .collect();
             view! { <g><title>{title}</title>{parts}</g> }

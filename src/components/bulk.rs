@@ -38,7 +38,12 @@ pub fn PickAll(
     #[prop(into)]
     label: String,
 ) -> AnyView {
-    view! { <td class="pick"><input class="needs-script" type="checkbox" aria-label=label data-bulk-all="" autocomplete="off"/></td> }.into_any()
+    view! {
+        <td class="pick">
+            <input class="needs-script" type="checkbox" aria-label=label data-bulk-all="" autocomplete="off"/>
+        </td>
+    }
+    .into_any()
 }
 
 /// The box of one row.

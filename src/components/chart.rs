@@ -62,7 +62,10 @@ pub fn StepChart(
     view! {
         <div class="chart">
             <div class="y" aria-hidden="true">{numbers}</div>
-            <svg class="plot" viewBox=format!("0 0 {width} {height}") preserveAspectRatio="none" role="img" aria-label=label>
+            <svg
+                class="plot" viewBox=format!("0 0 {width} {height}") preserveAspectRatio="none" role="img"
+                aria-label=label
+            >
                 {lines}
                 {areas}
                 {limit}

@@ -54,7 +54,8 @@ pub fn VerbCard(
     let look = if is_dangerous { Look::Danger } else { Look::Primary };
     view! {
         <ConfirmCard
-            title=title text=text rows=rows function=function hidden=hidden state=state asks_why=asks_why keep=keep back=back
+            title=title text=text rows=rows function=function hidden=hidden state=state asks_why=asks_why keep=keep
+            back=back
             go=go icon=icon look=look
         >
             {children.map(|children| children())}
@@ -147,7 +148,9 @@ pub fn ConfirmCard(
                 </div>
                 <div class="foot">
                     <a class="btn" href=back autofocus data-confirm-cancel="">{keep}</a>
-                    <SubmitButton look=look icon=icon.unwrap_or("check") disabled_because=disabled_because>{go}</SubmitButton>
+                    <SubmitButton look=look icon=icon.unwrap_or("check") disabled_because=disabled_because>
+                        {go}
+                    </SubmitButton>
                 </div>
             </PostForm>
         </section>

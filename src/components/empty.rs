@@ -7,7 +7,7 @@ use crate::components::{LinkButton, Query};
 
 /// The drawing: a bench with one machine on it and room for more. Colours come from
 /// `style/components/empty.css`.
-const BENCH: &str = r#"<g class="bench"><path d="M20 112h200"/><path d="M62 112 84 70M178 112l-22-42M70 98h100"/><rect class="top" x="52" y="58" width="136" height="12" rx="3"/></g><rect class="box" x="84" y="20" width="72" height="38" rx="5"/><path class="dot" d="M94 32h.01M94 46h.01"/><path class="bar" d="M104 32h40M104 46h26"/><path class="add" d="M196 28v16M188 36h16"/><rect class="room" x="30" y="30" width="14" height="14" rx="3"/>"#;
+const BENCH: &str = include_str!("drawings/bench.svg");
 
 /// An empty page: what will be here, and the first step.
 #[component]

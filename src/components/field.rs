@@ -30,7 +30,12 @@ impl Frame {
         let mark = self.optional.then(|| view! { <span class="opt">"optional"</span> });
         let problem_id = format!("{}-problem", self.id);
         let problem = self.problem.map(|problem| {
-            view! { <p class="err" id=problem_id.clone()><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
+            view! {
+                <p class="err" id=problem_id.clone()>
+                    <Icon name="warn" class="i-s"/>
+                    <span class="label">{problem}</span>
+                </p>
+            }
         });
         let help_id = format!("{}-help", self.id);
         let help = (!self.help.is_empty()).then(|| view! { <p class="help" id=help_id>{self.help}</p> });
@@ -259,7 +264,12 @@ mod tests {
     #[test]
     fn a_problem_stands_beside_its_field() {
         let field = html(|| {
-            view! { <Field label="E-mail" name="email" kind="email" help="For signing in." problem=Some("Enter an e-mail address.".to_owned())/> }
+            view! {
+                <Field
+                    label="E-mail" name="email" kind="email" help="For signing in."
+                    problem=Some("Enter an e-mail address.".to_owned())
+                />
+            }
         });
         assert!(field.contains(r#"aria-invalid="true""#), "{field}");
         assert!(field.contains(r#"aria-describedby="f-email-problem f-email-help""#), "{field}");

@@ -72,7 +72,10 @@ pub fn FilterBar(
         <div class="filters">
             <form class="filterbox" role="search" method="get" action=query.path().to_owned() aria-label=label>
                 <Icon name="filter"/>
-                <input type="search" name="q" value=typed aria-label=name placeholder=placeholder autocomplete="off" data-filter=""/>
+                <input
+                    type="search" name="q" value=typed aria-label=name placeholder=placeholder autocomplete="off"
+                    data-filter=""
+                />
                 {kept}
                 {children.map(|children| children())}
                 {clear}

@@ -81,7 +81,11 @@ mod tests {
         let drawn = html(|| {
             let line = ChartLine { class: "s1", name: "CPU".into(), last: "89 %".into(), points: vec![0.0, 0.5, 7.0] };
             let scale = ["100 %", "50", "0"].map(str::to_owned);
-            view! { <LineChart label="CPU in percent" lines=vec![line] scale=scale ticks=vec!["13:00".into(), "now".into()]/> }
+            view! {
+                <LineChart
+                    label="CPU in percent" lines=vec![line] scale=scale ticks=vec!["13:00".into(), "now".into()]
+                />
+            }
         });
         assert!(drawn.contains("d=\"M0.0,120.0 300.0,60.0 600.0,0.0\""), "{drawn}");
         assert!(drawn.contains("<b>89 %</b>") && drawn.contains("13:00"), "{drawn}");

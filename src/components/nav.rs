@@ -50,7 +50,10 @@ pub fn Nav(
             <div class="foot">
                 <form method="post" action=paths::function("set_nav")>
                     <input type="hidden" name="collapsed" value=collapsed/>
-                    <button class="collapse" type="submit" aria-label=label title=word><Icon name="collapse"/><span>{word}</span></button>
+                    <button class="collapse" type="submit" aria-label=label title=word>
+                        <Icon name="collapse"/>
+                        <span>{word}</span>
+                    </button>
                 </form>
             </div>
         </nav>

@@ -44,7 +44,10 @@ pub fn NodeMap(
             };
             view! {
                 <li data-key=node.href.clone()>
-                    <a class="node" href=node.href.clone() data-state=colour aria-label=node.label.clone() title=node.label>
+                    <a
+                        class="node" href=node.href.clone() data-state=colour aria-label=node.label.clone()
+                        title=node.label
+                    >
                         {inside}
                     </a>
                 </li>

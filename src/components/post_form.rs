@@ -53,7 +53,9 @@ mod tests {
         };
         let shown = html(move || {
             let state = FormState::of(Some(&flash), "create_person");
-            view! { <PostForm function="create_person" state=state hidden=vec![("id", "a\"b".into())]>"fields"</PostForm> }
+            view! {
+                <PostForm function="create_person" state=state hidden=vec![("id", "a\"b".into())]>"fields"</PostForm>
+            }
         });
         assert!(shown.contains(r#"method="post" action="/fn/create_person""#), "{shown}");
         assert!(shown.contains(r#"role="alert""#) && shown.contains("&lt;already&gt;"), "{shown}");

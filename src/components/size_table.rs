@@ -33,7 +33,10 @@ pub fn SizeTable(
         view! {
             <tr>
                 <th scope="row" colspan="7">
-                    <label class="size-pick"><input type="radio" name=name value="" checked=ticked/><span>{words}</span></label>
+                    <label class="size-pick">
+                        <input type="radio" name=name value="" checked=ticked/>
+                        <span>{words}</span>
+                    </label>
                 </th>
             </tr>
         }
@@ -54,7 +57,10 @@ pub fn SizeTable(
                     <th scope="row">
                         <label class="size-pick">
                             <input type="radio" name=name value=size.name.clone() checked=ticked required=true/>
-                            <span><b class="name">{size.name.clone()}</b><span class="l2">{format!("{} on {}", size.family, size.site)}</span></span>
+                            <span>
+                                <b class="name">{size.name.clone()}</b>
+                                <span class="l2">{format!("{} on {}", size.family, size.site)}</span>
+                            </span>
                         </label>
                     </th>
                     <td class="right nowrap" data-label="Cores">{cores}</td>
@@ -113,7 +119,9 @@ fn quota(size: &SizeRow, for_oneself: bool) -> AnyView {
     let (low, high) = ((quota.limit * 3 / 4).to_string(), (quota.limit * 19 / 20).to_string());
     view! {
         <span class="num xs">{said.clone()}</span>
-        <meter min="0" max=max low=low high=high optimum="0" value=quota.used.to_string() aria-label="Quota used">{said}</meter>
+        <meter min="0" max=max low=low high=high optimum="0" value=quota.used.to_string() aria-label="Quota used">
+            {said}
+        </meter>
     }
     .into_any()
 }

@@ -51,9 +51,11 @@ mod tests {
 
     fn header(sort: Sort, query: &str, descending_first: bool) -> String {
         let query = Query::parse("/people", query);
-        html(
-            move || view! { <SortHeader label="Seen" key="seen" sort=sort query=query descending_first=descending_first/> },
-        )
+        html(move || {
+            view! {
+                <SortHeader label="Seen" key="seen" sort=sort query=query descending_first=descending_first/>
+            }
+        })
     }
 
     #[test]

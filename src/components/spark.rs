@@ -20,7 +20,8 @@ pub fn Spark(
 ) -> impl IntoView {
     let class = if is_bad { "spark bad" } else { "spark" };
     let head = format!(
-        "<span class=\"sparkcell\"><svg class=\"{class}\" viewBox=\"0 0 88 24\" preserveAspectRatio=\"none\" role=\"img\""
+        "<span class=\"sparkcell\"><svg class=\"{class}\" viewBox=\"0 0 88 24\" preserveAspectRatio=\"none\" \
+         role=\"img\""
     );
     let [.., last] = points.as_slice() else { return flat(&head) };
     if points.len() < 2 {
@@ -34,14 +35,15 @@ pub fn Spark(
     }
     let most = points.iter().max().copied().unwrap_or_default();
     InertElement::new(format!(
-        "{head} aria-label=\"{label}: {last} % at last, {most} % at most\"><path class=\"area\" d=\"{line} L88,24 L0,24Z\"></path>\
-         <path class=\"line\" d=\"{line}\"></path></svg><span class=\"num\">{last} %</span></span>"
+        "{head} aria-label=\"{label}: {last} % at last, {most} % at most\"><path class=\"area\" d=\"{line} L88,24 \
+         L0,24Z\"></path><path class=\"line\" d=\"{line}\"></path></svg><span class=\"num\">{last} %</span></span>"
     ))
 }
 
 fn flat(head: &str) -> InertElement {
     InertElement::new(format!(
-        "{head} aria-label=\"No data\"><line class=\"flat\" x1=\"0\" y1=\"22\" x2=\"88\" y2=\"22\"></line></svg><span class=\"num\"></span></span>"
+        "{head} aria-label=\"No data\"><line class=\"flat\" x1=\"0\" y1=\"22\" x2=\"88\" y2=\"22\"></line></svg><span \
+         class=\"num\"></span></span>"
     ))
 }
 

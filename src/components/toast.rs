@@ -12,7 +12,9 @@ pub fn Toast(#[prop(into)] text: String) -> AnyView {
         <div class="toast" data-state="succeeded">
             <Glyph name="succeeded"/>
             <p>{text}</p>
-            <a class="btn ghost icon sm" href="" aria-label="Dismiss" data-dismiss=""><crate::components::icon::Icon name="x"/></a>
+            <a class="btn ghost icon sm" href="" aria-label="Dismiss" data-dismiss="">
+                <crate::components::icon::Icon name="x"/>
+            </a>
         </div>
     }
     .into_any()

@@ -34,14 +34,29 @@ pub fn TopBar(viewer: Viewer, topics: Vec<Topic>) -> AnyView {
             </button>
             <form class="search" role="search" aria-label="Everywhere" method="get" action=paths::search(&slug)>
                 <Icon name="search"/>
-                <input type="search" name="q" aria-label="Search people and pages" placeholder="Search people and pages" autocomplete="off" data-search=""/>
+                <input
+                    type="search" name="q" aria-label="Search people and pages" placeholder="Search people and pages"
+                    autocomplete="off" data-search=""
+                />
                 <kbd class="needs-script" aria-hidden="true">"Ctrl K"</kbd>
             </form>
             <div class="topbar-end">
                 <Live stream=paths::events(&slug) revision=viewer.revision topics=topics sprite=sprite().to_owned()/>
-                <a class="btn ghost icon phone-only" href=paths::search(&slug) aria-label="Search"><Icon name="search"/></a>
-                <span data-live="bell"><button class="btn ghost icon bell" type="button" popovertarget="m-bell" aria-label=bell data-count=unread><Icon name="bell"/></button></span>
-                <button class="btn ghost icon" type="button" popovertarget="m-user"><Avatar name=viewer.name.clone() large=true/><span class="sr">{account}</span></button>
+                <a class="btn ghost icon phone-only" href=paths::search(&slug) aria-label="Search">
+                    <Icon name="search"/>
+                </a>
+                <span data-live="bell">
+                    <button
+                        class="btn ghost icon bell" type="button" popovertarget="m-bell" aria-label=bell
+                        data-count=unread
+                    >
+                        <Icon name="bell"/>
+                    </button>
+                </span>
+                <button class="btn ghost icon" type="button" popovertarget="m-user">
+                    <Avatar name=viewer.name.clone() large=true/>
+                    <span class="sr">{account}</span>
+                </button>
             </div>
             <WorkspaceMenu workspace=viewer.workspace.clone()/>
             <BellMenu viewer=viewer.clone()/>
@@ -86,7 +101,10 @@ fn BellMenu(viewer: Viewer) -> AnyView {
     let list = if viewer.notices.is_empty() && has_warnings {
         ().into_any()
     } else if viewer.notices.is_empty() {
-        view! { <p class="nothing">"Nothing yet. When somebody changes your account or your roles, it is said here."</p> }.into_any()
+        view! {
+            <p class="nothing">"Nothing yet. When somebody changes your account or your roles, it is said here."</p>
+        }
+        .into_any()
     } else {
         let notices: Vec<_> = viewer
             .notices
@@ -110,8 +128,15 @@ fn BellMenu(viewer: Viewer) -> AnyView {
             </form>
         }
     });
-    view! { <div class="menu bell-menu" id="m-bell" popover="auto"><h3>"Notifications"</h3><div data-live="bell-warnings">{warnings}</div>{list}{read}</div> }
-        .into_any()
+    view! {
+        <div class="menu bell-menu" id="m-bell" popover="auto">
+            <h3>"Notifications"</h3>
+            <div data-live="bell-warnings">{warnings}</div>
+            {list}
+            {read}
+        </div>
+    }
+    .into_any()
 }
 
 /// The account: who one is, how it looks, the way out.

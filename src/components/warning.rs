@@ -50,7 +50,9 @@ pub fn corner(viewer: &Viewer) -> AnyView {
                         <p><a href=href>{warning.name.clone()}</a>{text[warning.name.len()..].to_owned()}</p>
                         <div class="row-tight">{buttons}</div>
                     </div>
-                    <button class="btn ghost icon sm" type="button" aria-label="Dismiss" data-dismiss=""><Icon name="x"/></button>
+                    <button class="btn ghost icon sm" type="button" aria-label="Dismiss" data-dismiss="">
+                        <Icon name="x"/>
+                    </button>
                 </div>
             }
         })

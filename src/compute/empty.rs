@@ -23,8 +23,8 @@ struct Kind {
 static ATTACHED: Kind = Kind {
     key: "attached",
     heading: "Machines you already have will be here",
-    text: "An attached compute stays yours: a machine over SSH, a Slurm cluster, a Kubernetes namespace. Atelier runs work \
-           on it and looks after nothing else.",
+    text: "An attached compute stays yours: a machine over SSH, a Slurm cluster, a Kubernetes namespace. Atelier runs \
+           work on it and looks after nothing else.",
     create: "Attach a machine",
     because: "Attaching needs a driver that reaches the machine, and this server has none yet.",
     needs: Action::AttachedWrite,

@@ -35,9 +35,12 @@ fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
             <div data-live="serverless">
                 <EmptyState
                     heading="No serverless job runs or waits"
-                    text="Give a command and a size, and get a log and files back. The machine exists only for as long as the job."
+                    text="Give a command and a size, and get a log and files back. The machine exists only for as long \
+                          as the job."
                 >
-                    <LinkButton href=href look=Look::Primary large=true icon="plus" disabled_because=refusal>"Submit job"</LinkButton>
+                    <LinkButton href=href look=Look::Primary large=true icon="plus" disabled_because=refusal>
+                        "Submit job"
+                    </LinkButton>
                     {said}
                 </EmptyState>
             </div>

@@ -74,14 +74,31 @@ fn helpers(viewer: &Viewer) -> AnyView {
         .helpers
         .iter()
         .map(|name| {
-            view! { <li><span class="who"><Avatar name=name.clone() large=true/><span class="name">{name.clone()}</span></span></li> }
+            view! {
+                <li>
+                    <span class="who">
+                        <Avatar name=name.clone() large=true/>
+                        <span class="name">{name.clone()}</span>
+                    </span>
+                </li>
+            }
         })
         .collect();
     let content = if rows.is_empty() {
-        view! { <p class="muted">"No Owner can sign in at the moment. Somebody with access to the server can help: "<code>"atelier user reset-password EMAIL"</code>"."</p> }
-            .into_any()
+        view! {
+            <p class="muted">
+                "No Owner can sign in at the moment. Somebody with access to the server can help: "
+                <code>"atelier user reset-password EMAIL"</code>
+                "."
+            </p>
+        }
+        .into_any()
     } else {
-        view! { <p class="muted">"Ask one of them for the right, or to do it for you."</p><ul class="stack-s">{rows}</ul> }.into_any()
+        view! {
+            <p class="muted">"Ask one of them for the right, or to do it for you."</p>
+            <ul class="stack-s">{rows}</ul>
+        }
+        .into_any()
     };
     view! { <Card heading="Who can help" note="people who may grant or do this">{content}</Card> }.into_any()
 }
@@ -111,7 +128,11 @@ fn decision(viewer: &Viewer, denied: &Denied) -> AnyView {
     view! {
         <Card heading="How this was decided">
             <ol class="events">
-                <li data-state="running"><span class="t">"1"</span><Glyph name="succeeded"/><span>{signed_in}</span></li>
+                <li data-state="running">
+                    <span class="t">"1"</span>
+                    <Glyph name="succeeded"/>
+                    <span>{signed_in}</span>
+                </li>
                 <li data-state="running">
                     <span class="t">"2"</span><Glyph name="succeeded"/>
                     <span>{member}<span class="l2">{held}</span></span>
@@ -139,13 +160,22 @@ pub fn not_found(viewer: &Viewer, what: &str) -> AnyView {
             <div class="stack help-page">
                 <form class="filterbox" role="search" method="get" action=search aria-label="Search everywhere">
                     <Icon name="search"/>
-                    <input type="search" name="q" aria-label="Search everywhere" placeholder="Search pages and people" autocomplete="off"/>
+                    <input
+                        type="search" name="q" aria-label="Search everywhere" placeholder="Search pages and people"
+                        autocomplete="off"
+                    />
                     <button class="btn sm" type="submit">"Search"</button>
                 </form>
                 <div class="cols-3">
                     <WayOut href=paths::home(&slug) icon="home" label="Home" help="Where everything starts."/>
-                    <WayOut href=paths::compute(&slug, "instances") icon="compute" label="Compute" help="Instances, clusters and attached machines."/>
-                    <WayOut href=paths::activity(&slug) icon="audit" label="Activity" help="What happened, and who did it: renamed and removed things are told here."/>
+                    <WayOut
+                        href=paths::compute(&slug, "instances") icon="compute" label="Compute"
+                        help="Instances, clusters and attached machines."
+                    />
+                    <WayOut
+                        href=paths::activity(&slug) icon="audit" label="Activity"
+                        help="What happened, and who did it: renamed and removed things are told here."
+                    />
                 </div>
                 <p class="faint xs mono">{format!("not-found · request {}", page::request_id())}</p>
             </div>

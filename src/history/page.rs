@@ -50,7 +50,8 @@ fn activity(visit: &Visit, query: Query, history: HistoryPage) -> AnyView {
     view! {
         <Page
             heading="Activity"
-            sub=format!("Every change in {}: who made it, what it was, and why. Nothing can be taken out of it.", visit.viewer.workspace.name)
+            sub=format!("Every change in {}: who made it, what it was, and why. Nothing can be taken out of \
+                         it.", visit.viewer.workspace.name)
         >
             <FilterBar query=query label="Filter activity" placeholder="Filter by name, event or reason"/>
             <div class="stack">
@@ -66,7 +67,9 @@ fn nothing(query: &Query) -> AnyView {
     let typed = query.get("q");
     if typed.is_empty() {
         return view! {
-            <EmptyState heading="Nothing has happened yet" text="Every change will be listed here, with who made it and why."/>
+            <EmptyState
+                heading="Nothing has happened yet" text="Every change will be listed here, with who made it and why."
+            />
         }
         .into_any();
     }

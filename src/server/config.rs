@@ -121,7 +121,8 @@ pub const SETTINGS: &[Setting] = &[
         "keep_environments_days",
         "N",
         "30",
-        "A named environment that nothing has used for so many days is removed from the disk; the next use builds it again",
+        "A named environment that nothing has used for so many days is removed from the disk; the next use builds it \
+         again",
     ),
     setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
     setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
@@ -137,7 +138,8 @@ pub const SETTINGS: &[Setting] = &[
         "local_isolation",
         "on|users|off",
         "on",
-        "How people are kept apart on the server's own machine: by users of their own and, with bubblewrap, private views; by users alone; not at all",
+        "How people are kept apart on the server's own machine: by users of their own and, with bubblewrap, private \
+         views; by users alone; not at all",
     ),
     setting(
         "environment",
@@ -496,9 +498,9 @@ impl Config {
         let is_local = self.apps_domain == "localhost" || self.apps_domain.ends_with(".localhost");
         (is_local && !is_here).then(|| {
             format!(
-                "Applications cannot be opened: people reach this server as {host}, and applications need names of their own. Point \
-                 *.apps.{host} at this server and set apps_domain to apps.{host}. Where that cannot be had, set apps_ports to a range \
-                 of ports; applications are then kept apart less."
+                "Applications cannot be opened: people reach this server as {host}, and applications need names of \
+                 their own. Point *.apps.{host} at this server and set apps_domain to apps.{host}. Where that cannot \
+                 be had, set apps_ports to a range of ports; applications are then kept apart less."
             )
         })
     }
@@ -507,9 +509,9 @@ impl Config {
     pub fn apps_caution(&self) -> Option<String> {
         self.apps_ports.map(|range| {
             format!(
-                "Applications share the portal’s host name and have the ports {range}. Browsers keep their pages apart, but not their \
-                 cookies: code that runs in an application can set cookies for the portal. An apps_domain with a wildcard in DNS \
-                 keeps these apart too."
+                "Applications share the portal’s host name and have the ports {range}. Browsers keep their pages \
+                 apart, but not their cookies: code that runs in an application can set cookies for the portal. An \
+                 apps_domain with a wildcard in DNS keeps these apart too."
             )
         })
     }

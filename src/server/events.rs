@@ -104,7 +104,11 @@ pub async fn feed(
             // The pace: what happens meanwhile is told in one event afterwards.
             tokio::select! {
                 () = tokio::time::sleep(PACE) => {}
-                cut = cuts.recv() => if let Some(word) = bye(&actor, cut.ok()) { return farewell(&sender, word).await; },
+                cut = cuts.recv() => {
+                    if let Some(word) = bye(&actor, cut.ok()) {
+                        return farewell(&sender, word).await;
+                    }
+                }
                 () = sender.closed() => return,
             }
         }

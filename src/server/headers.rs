@@ -12,8 +12,9 @@ use crate::server::state::AppState;
 pub fn content_security_policy(nonce: Option<&str>) -> String {
     let scripts = nonce.map(|nonce| format!(" 'nonce-{nonce}'")).unwrap_or_default();
     format!(
-        "default-src 'none'; script-src 'self'{scripts} 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; font-src 'self'; \
-         connect-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'{scripts} 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; font-src \
+         'self'; connect-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; \
+         frame-ancestors 'none'"
     )
 }
 

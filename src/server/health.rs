@@ -66,7 +66,8 @@ pub async fn metrics(
         None => peer.is_some_and(|peer| peer.0.0.ip().to_canonical().is_loopback()) && !info.is_forwarded,
     };
     if !is_allowed {
-        let text = "Metrics are for the bearer of the token set with --metrics-token; without one, only for this machine itself.\n";
+        let text = "Metrics are for the bearer of the token set with --metrics-token; without one, only for this \
+                    machine itself.\n";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
     state.engine().status().measure();

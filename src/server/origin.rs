@@ -34,8 +34,8 @@ pub async fn check(State(state): State<AppState>, request: Request, next: Next) 
     tracing::warn!(path = request.uri().path(), "refused: the request did not come from a page of this site");
     plain_page::forbidden(
         "This request did not come from a page of this site",
-        "Nothing was changed. Open Atelier at its own address and try again there. If you did, the address you use differs from \
-         the one the server knows; an operator sets it with --public-url.",
+        "Nothing was changed. Open Atelier at its own address and try again there. If you did, the address you use \
+         differs from the one the server knows; an operator sets it with --public-url.",
         &id,
     )
     .into_response()

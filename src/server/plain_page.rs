@@ -9,10 +9,11 @@ pub fn page(status: StatusCode, heading: &str, text: &str, request: &str) -> Res
     let style = crate::server::assets::url("/pkg/atelier.css");
     let (heading, text, request) = (escape(heading), escape(text), escape(request));
     let html = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
-         initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><title>{heading} · Atelier</title>\
-         <link rel=\"stylesheet\" href=\"{style}\"></head><body><main class=\"plain\"><h1>{heading}</h1><p>{text}</p>\
-         <p class=\"faint\">Request <code>{request}</code></p><p><a class=\"btn\" href=\"/\">Go to Atelier</a></p></main></body></html>"
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light \
+         dark\"><title>{heading} · Atelier</title><link rel=\"stylesheet\" href=\"{style}\"></head><body><main \
+         class=\"plain\"><h1>{heading}</h1><p>{text}</p><p class=\"faint\">Request <code>{request}</code></p><p><a \
+         class=\"btn\" href=\"/\">Go to Atelier</a></p></main></body></html>"
     );
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()
 }
@@ -27,8 +28,8 @@ pub fn broken(request: &str) -> Response {
     page(
         StatusCode::INTERNAL_SERVER_ERROR,
         "The server could not finish this",
-        "Try again in a moment; if you were changing something, look first whether it was done. If it happens again, tell an \
-         administrator the request id: the server’s log holds the rest under it.",
+        "Try again in a moment; if you were changing something, look first whether it was done. If it happens again, \
+         tell an administrator the request id: the server’s log holds the rest under it.",
         request,
     )
 }

@@ -36,8 +36,13 @@ pub async fn trace(State(state): State<AppState>, mut request: Request, next: Ne
     let took = started.elapsed();
     let status = response.status();
     span.in_scope(|| report(status.as_u16(), took));
-    metrics::counter!("atelier_http_requests_total", "method" => method_label(&method), "route" => route.clone(), "status" => status_class(status.as_u16()))
-        .increment(1);
+    metrics::counter!(
+        "atelier_http_requests_total",
+        "method" => method_label(&method),
+        "route" => route.clone(),
+        "status" => status_class(status.as_u16())
+    )
+    .increment(1);
     metrics::histogram!("atelier_http_request_seconds", "route" => route).record(took.as_secs_f64());
     if let Ok(value) = HeaderValue::from_str(&info.id) {
         response.headers_mut().insert(REQUEST_ID.clone(), value);

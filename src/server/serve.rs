@@ -106,7 +106,8 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
     tracing::info!(took_ms, "Atelier is ready at {}", state.config().address());
     if !state.config().is_secure() && !state.config().listen.ip().is_loopback() {
         tracing::warn!(
-            "passwords travel unencrypted: this address is reachable from elsewhere without TLS; set --tls-cert and --tls-key, or --public-url https://… behind a proxy"
+            "passwords travel unencrypted: this address is reachable from elsewhere without TLS; set --tls-cert and \
+             --tls-key, or --public-url https://… behind a proxy"
         );
     }
     let most = state.config().max_connections;
@@ -131,8 +132,8 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
     let running = fleet.connected();
     if running > 0 {
         tracing::info!(
-            "{running} nodes go on running, with their jobs; start the server again and it finds them, or end them with: \
-             atelier stop-all --data {}",
+            "{running} nodes go on running, with their jobs; start the server again and it finds them, or end them \
+             with: atelier stop-all --data {}",
             fleet.folders().data().display()
         );
     }

@@ -135,7 +135,8 @@ async fn write(
         if *total > limit {
             let (most, name) = (limit >> 20, shortened(&path));
             let message = format!(
-                "Files of one upload have at most {most} MiB together; with “{name}” these have more. Nothing was kept. Put large data where jobs can read it."
+                "Files of one upload have at most {most} MiB together; with “{name}” these have more. Nothing was \
+                 kept. Put large data where jobs can read it."
             );
             return Err(Refusal::TooLarge(message));
         }

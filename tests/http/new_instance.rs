@@ -343,7 +343,8 @@ async fn names_and_summaries_are_said_while_one_types() {
     owner.ask(&check("a_b")).await.shows("this has “_”");
     owner.ask(&check("new")).await.shows("address of the form");
     owner.ask(&check("")).await.hides("Free").hides("err");
-    let quote = "quote_instance?name=x-y-z&size=cpu-2&scheduled=on&time_zone=UTC&mon=on&mon_start=08:00&mon_stop=18:00&idle=on&idle_minutes=60";
+    let quote = "quote_instance?name=x-y-z&size=cpu-2&scheduled=on&time_zone=UTC&mon=on&\
+                 mon_start=08:00&mon_stop=18:00&idle=on&idle_minutes=60";
     owner
         .ask(quote)
         .await

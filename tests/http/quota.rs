@@ -160,8 +160,8 @@ async fn programs_read_and_set_quotas() {
     assert_eq!(
         set.json,
         json!({
-            "scope": "workspace", "person": null, "resource": "cores", "family": "general", "limit": 6.5, "is_own": true,
-            "held": 2.0, "left": 4.5, "held_by": [{"kind": "cluster", "name": "pool", "amount": 2.0}],
+            "scope": "workspace", "person": null, "resource": "cores", "family": "general", "limit": 6.5,
+            "is_own": true, "held": 2.0, "left": 4.5, "held_by": [{"kind": "cluster", "name": "pool", "amount": 2.0}],
         })
     );
     let own = json!({"scope": "person", "person": "me", "resource": "computes", "limit": 2, "why": "enough"});

@@ -281,12 +281,16 @@ async fn a_job_waits_for_others_and_each_page_shows_it() {
     let api = queue(&server, 0).await;
     let body = json!({"command": ["x"], "cluster": "pool", "name": "second", "after": ["job-1"]});
     api.post("/jobs", &body).await.is(201);
-    let body = json!({"command": ["x"], "cluster": "pool", "name": "third", "after": [{"job": "job-1", "needs": "any"}, "job-2"]});
+    let after = json!([{"job": "job-1", "needs": "any"}, "job-2"]);
+    let body = json!({"command": ["x"], "cluster": "pool", "name": "third", "after": after});
     api.post("/jobs", &body).await.is(201);
     let job = api.get("/jobs/job-3").await.json;
     assert_eq!(
         job["after"],
-        json!([{"job": "job-1", "needs": "any", "is_over": false}, {"job": "job-2", "needs": "success", "is_over": false}])
+        json!([
+            {"job": "job-1", "needs": "any", "is_over": false},
+            {"job": "job-2", "needs": "success", "is_over": false},
+        ])
     );
     assert_eq!(job["reason"]["code"], "waits-for-jobs");
     let mut owner = server.owner().await;

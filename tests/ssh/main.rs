@@ -118,8 +118,9 @@ fn files_go_in_and_out_with_sftp_and_scp() {
     std::fs::write(studio.file("large"), &large).expect("written");
     std::fs::write(studio.file("small"), "hello").expect("written");
     let batch = format!(
-        "mkdir work\ncd work\nput {large} large\nput {small} small\nrename small renamed\nchmod 640 renamed\nln -s renamed link\n\
-         ls -l\npwd\nget large {back}\nrm link\nmkdir gone\nrmdir gone\nput {small} second\nrename second renamed\ndf\nls -1\n",
+        "mkdir work\ncd work\nput {large} large\nput {small} small\nrename small renamed\nchmod 640 renamed\n\
+         ln -s renamed link\nls -l\npwd\nget large {back}\nrm link\nmkdir gone\nrmdir gone\nput {small} second\n\
+         rename second renamed\ndf\nls -1\n",
         large = studio.file("large").display(),
         small = studio.file("small").display(),
         back = studio.file("back").display(),

@@ -222,8 +222,8 @@ impl Studio {
     /// Everything in the history of SSH, newest first.
     pub fn history(&self) -> Vec<String> {
         let database = self.file("atelier.db");
-        let script = "import sqlite3,sys\n\
-                      for row in sqlite3.connect('file:'+sys.argv[1]+'?mode=ro',uri=True).execute(\"select sentence from history \
+        let script = "import sqlite3,sys\nfor row in \
+                      sqlite3.connect('file:'+sys.argv[1]+'?mode=ro',uri=True).execute(\"select sentence from history \
                       where kind like 'ssh-%' order by revision desc\"): print(row[0])";
         let output = Command::new("python3").args(["-c", script]).arg(database).output().expect("runs");
         String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()

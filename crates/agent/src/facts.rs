@@ -23,7 +23,11 @@ pub fn isolation(config: &AgentConfig) -> (Isolation, Vec<String>) {
     if !config.isolate {
         return (
             Isolation::None,
-            vec!["People are not isolated from each other on this node: it was set up so, and jobs run as the agent's own user.".to_owned()],
+            vec![
+                "People are not isolated from each other on this node: it was set up so, and jobs run as the agent's \
+                 own user."
+                    .to_owned(),
+            ],
         );
     }
     if !rustix::process::geteuid().is_root() {

@@ -87,7 +87,8 @@ impl Log {
             Ok(()) => self.is_stuck = false,
             Err(error) => {
                 if !self.is_stuck {
-                    tracing::warn!(file = %self.path.display(), %error, "output cannot be written to disk; the job has to wait");
+                    let file = self.path.display();
+                    tracing::warn!(%file, %error, "output cannot be written to disk; the job has to wait");
                 }
                 self.is_stuck = true;
             }

@@ -123,7 +123,10 @@ async fn the_end_of_one_never_hits_the_next() {
         if round % 2 == 0 {
             // It has begun for certain, or is over.
             let begun = |server: &Server| {
-                let is_of = |event: &Event| matches!(event, Event::Started(of) | Event::Off { part: of, .. } if *of == part(first));
+                let is_of = |event: &Event| match event {
+                    Event::Started(of) | Event::Off { part: of, .. } => *of == part(first),
+                    _ => false,
+                };
                 server.events.iter().any(is_of).then_some(())
             };
             server.until("the first to begin", begun).await;

@@ -101,8 +101,8 @@ fn can_connect(uid: u32, port: u16) -> bool {
 
 /// A WebSocket through the stream: the handshake, then bytes both ways.
 async fn echoes(stream: &mut Box<dyn Stream>) -> bool {
-    let hello = "GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
-                 sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    let hello = "GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: \
+                 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     stream.write_all(hello.as_bytes()).await.unwrap();
     let mut come = Vec::new();
     while !come.ends_with(b"\r\n\r\n") {

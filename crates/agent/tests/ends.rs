@@ -24,7 +24,8 @@ async fn a_job_that_ignores_the_request_is_killed_with_all_it_started() {
     let (agent, mut server) = Agent::with_server().await;
     let marker = format!("987{}", std::process::id());
     let stubborn = format!(
-        "trap '' TERM HUP INT; setsid sleep {marker} & (sleep {marker} &) ; sleep {marker} & echo ready; while :; do sleep 0.1; done"
+        "trap '' TERM HUP INT; setsid sleep {marker} & (sleep {marker} &) ; sleep {marker} & echo ready; while :; do \
+         sleep 0.1; done"
     );
     server.start(&script(1, &stubborn)).await;
     server.printed(part(1), "ready").await;
@@ -53,7 +54,9 @@ async fn what_forks_away_is_gone_when_the_job_is_off() {
     let (_agent, mut server) = Agent::with_server().await;
     let marker = format!("986{}", std::process::id());
     let daemon = format!(
-        "#!/usr/bin/env python3\nimport os, sys, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.environ.clear()\n        os.execvp('sleep', ['sleep', '{marker}'])\n    os._exit(0)\nos.wait()\nprint('left')\n"
+        "#!/usr/bin/env python3\nimport os, sys, time\n\
+         if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.environ.clear()\n        \
+         os.execvp('sleep', ['sleep', '{marker}'])\n    os._exit(0)\nos.wait()\nprint('left')\n"
     );
     server.start(&script(1, &daemon)).await;
     assert_eq!(server.off(part(1)).await, Exit::Code(0));
@@ -129,7 +132,8 @@ async fn a_job_that_takes_too_much_memory_is_ended_and_says_so() {
     // The same with a shell around it, which dies of it, and files in memory that would stay.
     let mut start = script(
         2,
-        "head -c 60000000 /dev/zero > /dev/shm/stays; head -c 400000000 /dev/zero | tail -c 200000000 >/dev/null; exit $?",
+        "head -c 60000000 /dev/zero > /dev/shm/stays; head -c 400000000 /dev/zero | tail -c 200000000 >/dev/null; exit \
+         $?",
     );
     start.shape.memory = 96;
     server.start(&start).await;

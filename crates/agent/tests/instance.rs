@@ -254,7 +254,8 @@ async fn nothing_is_left_when_the_node_ends() {
         let marker = format!("9731{}{}", std::process::id(), kind as u32);
         // One that does not want to end, and what it has detached.
         let stubborn = format!(
-            "import os, signal, subprocess, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsubprocess.Popen(['setsid', 'sleep', '{marker}'])\nimport time\ntime.sleep(1000)"
+            "import os, signal, subprocess, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+             subprocess.Popen(['setsid', 'sleep', '{marker}'])\nimport time\ntime.sleep(1000)"
         );
         server.set_up(&agent.set_up_with(python(&stubborn))).await;
         let mut terminal = server.terminal("1").await;

@@ -79,7 +79,8 @@ async fn a_job_cannot_signal_or_look_into_what_runs_it() {
         return;
     }
     let (_agent, mut server) = Agent::with_server().await;
-    let look = "cat /proc/1/environ /proc/$PPID/environ /proc/1/maps 2>&1 | grep -c denied; kill -9 1; kill -9 -1; echo still here";
+    let look = "cat /proc/1/environ /proc/$PPID/environ /proc/1/maps 2>&1 | grep -c denied; kill -9 1; kill -9 -1; \
+                echo still here";
     server.start(&script(1, look)).await;
     server.off(part(1)).await;
     assert!(server.text(part(1)).starts_with("3\n"), "{}", server.text(part(1)));
@@ -162,7 +163,8 @@ async fn jobs_that_are_alone_share_their_owners_home_and_nothing_else() {
     let (agent, mut server) = Agent::with_server().await;
     let mut first = script(
         1,
-        "echo mine > $HOME/file; echo x > /tmp/x; echo x > /dev/shm/x; ipcmk -M 4096 >/dev/null; echo ready; exec sleep 978978",
+        "echo mine > $HOME/file; echo x > /tmp/x; echo x > /dev/shm/x; ipcmk -M 4096 >/dev/null; echo ready; exec \
+         sleep 978978",
     );
     first.task.is_alone = true;
     server.start(&first).await;
@@ -179,7 +181,8 @@ async fn jobs_that_are_alone_share_their_owners_home_and_nothing_else() {
     second.task.is_alone = true;
     server.start(&second).await;
     server.off(part(2)).await;
-    let expected = "mine\n/dev/shm:\n\n/tmp:\nptmx\n0\n0\n70001\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n1\nnode-7\n1\n2\nrefused\n/dev/shm 1\n/proc 1\n/tmp 1\n1\n";
+    let expected = "mine\n/dev/shm:\n\n/tmp:\nptmx\n0\n0\n70001\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n1\nnode-7\n\
+                    1\n2\nrefused\n/dev/shm 1\n/proc 1\n/tmp 1\n1\n";
     assert!(server.text(part(2)).starts_with(expected), "{}", server.text(part(2)));
     // The first has not noticed anything.
     server.end(part(1), atelier_domain::time::Span::ZERO).await;

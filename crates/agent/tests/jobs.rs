@@ -163,7 +163,8 @@ async fn files_that_cannot_be_are_refused() {
 #[tokio::test]
 async fn outputs_stay_and_everything_else_goes() {
     let (agent, mut server) = Agent::with_server().await;
-    let keep = "echo kept > $ATELIER_OUTPUT_DIR/result; mkdir -p junk/deep; echo x > junk/deep/file; chmod 000 junk/deep junk .";
+    let keep = "echo kept > $ATELIER_OUTPUT_DIR/result; mkdir -p junk/deep; echo x > junk/deep/file; chmod 000 \
+                junk/deep junk .";
     server.start(&script(1, keep)).await;
     assert_eq!(server.off(part(1)).await, Exit::Code(0));
     let jobs = agent.config.jobs.join("person-1");
@@ -179,7 +180,8 @@ async fn outputs_stay_and_everything_else_goes() {
     server.start(&script(3, "cd /; rm -rf \"$OLDPWD\"; echo gone")).await;
     assert_eq!(server.off(part(3)).await, Exit::Code(0));
     assert_eq!(server.text(part(3)), "gone\n");
-    let links = "echo precious > $HOME/precious; rm -rf outputs; ln -s $HOME outputs; ln -s $HOME home; mkdir d; ln -s $HOME d/home";
+    let links = "echo precious > $HOME/precious; rm -rf outputs; ln -s $HOME outputs; ln -s $HOME home; mkdir d; ln -s \
+                 $HOME d/home";
     server.start(&script(4, links)).await;
     assert_eq!(server.off(part(4)).await, Exit::Code(0));
     assert_eq!(std::fs::read_to_string(agent.config.homes.join("person-1/precious")).unwrap(), "precious\n");

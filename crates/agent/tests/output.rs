@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 /// What a job prints that prints one line of so many bytes.
 fn line(length: usize) -> (String, Vec<u8>) {
     let program = format!(
-        "#!/usr/bin/env python3\nimport sys\nblock = bytes(range(32, 127)) * 1000\nleft = {length}\nwhile left > 0:\n    sys.stdout.buffer.write(block[:left]); left -= len(block)\n"
+        "#!/usr/bin/env python3\nimport sys\nblock = bytes(range(32, 127)) * 1000\nleft = {length}\n\
+         while left > 0:\n    sys.stdout.buffer.write(block[:left]); left -= len(block)\n"
     );
     let block: Vec<u8> = (32..127_u8).collect::<Vec<_>>().repeat(1000);
     let mut hash = Sha256::new();

@@ -39,7 +39,8 @@ async fn each_person_is_a_user_who_cannot_get_at_the_others() {
 
     let marker = format!("985{}", std::process::id());
     let first = format!(
-        "umask 0; echo secret > $HOME/file; echo kept > $ATELIER_OUTPUT_DIR/file; echo mine > $ATELIER_SHARED_DIR/mine; echo ready; exec sleep {marker}"
+        "umask 0; echo secret > $HOME/file; echo kept > $ATELIER_OUTPUT_DIR/file; echo mine > \
+         $ATELIER_SHARED_DIR/mine; echo ready; exec sleep {marker}"
     );
     server.start(&script(1, &first)).await;
     server.printed(part(1), "ready").await;

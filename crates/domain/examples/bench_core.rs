@@ -170,7 +170,8 @@ fn core(clusters: u64, nodes: u64, queued: u64, people: u64) {
     }
     let rate = inputs as f64 / start.elapsed().as_secs_f64();
     println!(
-        "{{\"figure\":\"core\",\"queued\":{queued},\"nodes\":{nodes},\"people\":{people},\"inputs_per_second\":{rate:.0},\"resident_mb\":{:.0}}}",
+        "{{\"figure\":\"core\",\"queued\":{queued},\"nodes\":{nodes},\"people\":{people},\
+         \"inputs_per_second\":{rate:.0},\"resident_mb\":{:.0}}}",
         resident_mb()
     );
 }
@@ -234,7 +235,8 @@ fn schedules() {
     let outcome = bench.world.step(&[], Now { wall, mono: Mono(bench.now + 1) });
     let fired = outcome.decisions.iter().filter(|decision| decision.reason.code() == "fired").count();
     println!(
-        "{{\"figure\":\"schedules\",\"count\":{count},\"planned_seconds\":{planned:.2},\"due\":{fired},\"fired_seconds\":{:.3},\"resident_mb\":{:.0}}}",
+        "{{\"figure\":\"schedules\",\"count\":{count},\"planned_seconds\":{planned:.2},\"due\":{fired},\
+         \"fired_seconds\":{:.3},\"resident_mb\":{:.0}}}",
         start.elapsed().as_secs_f64(),
         resident_mb()
     );

@@ -113,7 +113,10 @@ struct Row {
 }
 
 macro_rules! actions {
-    ($( $(#[$doc:meta])* $name:ident = $area:ident, $key:literal, $label:literal, $azure:literal, [$($grant:ident)*]; )*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $area:ident, $key:literal, $label:literal, $azure:literal, [$($grant:ident)*];
+    )*) => {
         /// Something one may have the right to do.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Action { $( $(#[$doc])* #[serde(rename = $key)] $name, )* }
@@ -124,7 +127,13 @@ macro_rules! actions {
 
             const fn row(self) -> &'static Row {
                 match self {
-                    $(Self::$name => &Row { area: Area::$area, key: $key, label: $label, azure: $azure, grants: [$(Grant::$grant,)*] },)*
+                    $(Self::$name => &Row {
+                        area: Area::$area,
+                        key: $key,
+                        label: $label,
+                        azure: $azure,
+                        grants: [$(Grant::$grant,)*],
+                    },)*
                 }
             }
         }
@@ -132,74 +141,108 @@ macro_rules! actions {
 }
 
 actions! {
-    //                                                                                                                Reader DataSc ComputeOp Contrib Owner
+    // Grants in the order Reader, Data Scientist, Compute Operator, Contributor, Owner.
     /// List instances and read their state.
-    InstanceRead = Instances, "instance.read", "see instances and their state", "computes/read",                       [Any Any Any Any Any];
+    InstanceRead = Instances, "instance.read", "see instances and their state",
+        "computes/read", [Any Any Any Any Any];
     /// Create an instance for oneself.
-    InstanceCreate = Instances, "instance.create", "create instances", "computes/write",                               [No Own Any Any Any];
+    InstanceCreate = Instances, "instance.create", "create instances",
+        "computes/write", [No Own Any Any Any];
     /// Create an instance that somebody else will own.
-    InstanceCreateFor = Instances, "instance.create-for", "create instances for someone else", "computes/write",       [No No Any Any Any];
+    InstanceCreateFor = Instances, "instance.create-for", "create instances for someone else",
+        "computes/write", [No No Any Any Any];
     /// Power, and putting off a stop.
-    InstanceOperate = Instances, "instance.operate", "start, stop, restart and extend instances", "computes/start|stop|restart/action", [No Own Any Any Any];
+    InstanceOperate = Instances, "instance.operate", "start, stop, restart and extend instances",
+        "computes/start|stop|restart/action", [No Own Any Any Any];
     /// Schedules, idle shutdown, size, rebuild.
-    InstanceConfigure = Instances, "instance.configure", "change schedules, idle shutdown and size of instances", "computes/updateSchedules|updateIdleShutdownSetting|reimage/action", [No Own Any Any Any];
+    InstanceConfigure = Instances, "instance.configure", "change schedules, idle shutdown and size of instances",
+        "computes/updateSchedules|updateIdleShutdownSetting|reimage/action", [No Own Any Any Any];
     /// Applications and terminals run as the owner: never on another's instance.
-    InstanceConnect = Instances, "instance.connect", "open applications of instances", "computes/applicationaccess/action", [No Own Own Own Own];
+    InstanceConnect = Instances, "instance.connect", "open applications of instances",
+        "computes/applicationaccess/action", [No Own Own Own Own];
     /// Let colleagues open applications: for the owner alone, since what they do there they do as the owner.
-    InstanceShare = Instances, "instance.share", "share applications of instances with colleagues", "",                [No Own Own Own Own];
+    InstanceShare = Instances, "instance.share", "share applications of instances with colleagues",
+        "", [No Own Own Own Own];
     /// Give an instance to somebody else, without the secrets in its home. Whoever gets it reads all of that
     /// home: another's is given away by Owners of the workspace alone.
-    InstanceTransfer = Instances, "instance.transfer", "give instances to somebody else", "",                          [No Own Own Own Any];
+    InstanceTransfer = Instances, "instance.transfer", "give instances to somebody else",
+        "", [No Own Own Own Any];
     /// Delete, home directory included.
-    InstanceDelete = Instances, "instance.delete", "delete instances", "computes/delete",                              [No Own Any Any Any];
+    InstanceDelete = Instances, "instance.delete", "delete instances",
+        "computes/delete", [No Own Any Any Any];
 
     /// List clusters, nodes and queues.
-    ClusterRead = Clusters, "cluster.read", "see clusters, nodes and queues", "computes/read|listNodes/action",        [Any Any Any Any Any];
-    ClusterCreate = Clusters, "cluster.create", "create clusters", "computes/write",                                   [No No Any Any Any];
+    ClusterRead = Clusters, "cluster.read", "see clusters, nodes and queues",
+        "computes/read|listNodes/action", [Any Any Any Any Any];
+    ClusterCreate = Clusters, "cluster.create", "create clusters",
+        "computes/write", [No No Any Any Any];
     /// Minimum, maximum, idle seconds, pause.
-    ClusterScale = Clusters, "cluster.scale", "change the minimum, maximum and idle time of clusters", "computes/write", [No No Any Any Any];
-    ClusterDelete = Clusters, "cluster.delete", "delete clusters", "computes/delete",                                  [No No Any Any Any];
+    ClusterScale = Clusters, "cluster.scale", "change the minimum, maximum and idle time of clusters",
+        "computes/write", [No No Any Any Any];
+    ClusterDelete = Clusters, "cluster.delete", "delete clusters",
+        "computes/delete", [No No Any Any Any];
     /// The catalogue of sizes and prices.
-    SizeWrite = Clusters, "size.write", "change sizes and prices", "",                                                 [No No Any Any Any];
+    SizeWrite = Clusters, "size.write", "change sizes and prices",
+        "", [No No Any Any Any];
     /// Attached machines, Slurm, Kubernetes, Spark.
-    AttachedWrite = Clusters, "attached.write", "attach and detach computes", "computes/write|delete",                 [No No Any Any Any];
+    AttachedWrite = Clusters, "attached.write", "attach and detach computes",
+        "computes/write|delete", [No No Any Any Any];
     /// Drivers, agents, the loop.
-    EngineRead = Clusters, "engine.read", "see engines and agents", "",                                                [No No Any Any Any];
-    EngineWrite = Clusters, "engine.write", "pause engines and clear their quarantine", "",                            [No No Any Any Any];
+    EngineRead = Clusters, "engine.read", "see engines and agents",
+        "", [No No Any Any Any];
+    EngineWrite = Clusters, "engine.write", "pause engines and clear their quarantine",
+        "", [No No Any Any Any];
 
     /// List jobs, read their logs and outputs.
-    JobRead = Jobs, "job.read", "see jobs and their logs", "jobs/read",                                                [Any Any Any Any Any];
-    JobSubmit = Jobs, "job.submit", "submit jobs", "jobs/write",                                                       [No Own No Any Any];
-    JobCancel = Jobs, "job.cancel", "cancel jobs", "jobs/cancel/action",                                               [No Own No Any Any];
+    JobRead = Jobs, "job.read", "see jobs and their logs",
+        "jobs/read", [Any Any Any Any Any];
+    JobSubmit = Jobs, "job.submit", "submit jobs",
+        "jobs/write", [No Own No Any Any];
+    JobCancel = Jobs, "job.cancel", "cancel jobs",
+        "jobs/cancel/action", [No Own No Any Any];
     /// Hold, release and move waiting jobs: one's own among one's own, or anybody's over all others.
-    JobQueue = Jobs, "job.queue", "hold, release and move waiting jobs", "",                                           [No Own Any Any Any];
+    JobQueue = Jobs, "job.queue", "hold, release and move waiting jobs",
+        "", [No Own Any Any Any];
 
     /// Named environments of jobs and notebooks.
-    EnvironmentRead = Jobs, "environment.read", "see environments", "environments/read",                               [Any Any Any Any Any];
+    EnvironmentRead = Jobs, "environment.read", "see environments",
+        "environments/read", [Any Any Any Any Any];
     /// Make environments and their versions, have them built, delete them.
-    EnvironmentWrite = Jobs, "environment.write", "make, build and delete environments", "environments/write|versions/write|delete", [No Own Any Any Any];
+    EnvironmentWrite = Jobs, "environment.write", "make, build and delete environments",
+        "environments/write|versions/write|delete", [No Own Any Any Any];
     /// Look at shared folders and at what others have opened. What somebody has closed stays closed to
     /// everybody.
-    FileRead = Files, "file.read", "see files in shared and opened folders", "",                                        [Any Any Any Any Any];
+    FileRead = Files, "file.read", "see files in shared and opened folders",
+        "", [Any Any Any Any Any];
     /// The own folder and shared folders; never another's own folder.
-    FileWrite = Files, "file.write", "change files in the own folder and in shared folders", "",                        [No Own Own Own Own];
+    FileWrite = Files, "file.write", "change files in the own folder and in shared folders",
+        "", [No Own Own Own Own];
 
-    CostRead = Money, "cost.read", "see cost", "",                                                                     [Own Own Any Any Any];
+    CostRead = Money, "cost.read", "see cost",
+        "", [Own Own Any Any Any];
     /// Budgets of the workspace and of people.
-    BudgetWrite = Money, "budget.write", "set budgets", "",                                                            [No No No No Any];
+    BudgetWrite = Money, "budget.write", "set budgets",
+        "", [No No No No Any];
     /// Quota limits, and the weights of shares.
-    QuotaWrite = Money, "quota.write", "set quotas and shares", "locations/updateQuotas/action",                       [No No No No Any];
+    QuotaWrite = Money, "quota.write", "set quotas and shares",
+        "locations/updateQuotas/action", [No No No No Any];
 
     /// The workspace exists and has a name.
-    WorkspaceRead = Workspace, "workspace.read", "see the workspace", "read",                                          [Any Any Any Any Any];
-    WorkspaceWrite = Workspace, "workspace.write", "change the workspace’s settings", "write",                         [No No No Any Any];
+    WorkspaceRead = Workspace, "workspace.read", "see the workspace",
+        "read", [Any Any Any Any Any];
+    WorkspaceWrite = Workspace, "workspace.write", "change the workspace’s settings",
+        "write", [No No No Any Any];
     /// One's own name, time zone, theme, password and sessions; nobody's else.
-    ProfileWrite = Workspace, "profile.write", "change the own profile, password and sessions", "",                    [Own Own Own Own Own];
+    ProfileWrite = Workspace, "profile.write", "change the own profile, password and sessions",
+        "", [Own Own Own Own Own];
     /// Who is here and with which roles.
-    MemberRead = Workspace, "member.read", "see people and their roles", "",                                           [Any Any Any Any Any];
-    MemberWrite = Workspace, "member.write", "manage people and their roles", "roleAssignments/write",                 [No No No No Any];
+    MemberRead = Workspace, "member.read", "see people and their roles",
+        "", [Any Any Any Any Any];
+    MemberWrite = Workspace, "member.write", "manage people and their roles",
+        "roleAssignments/write", [No No No No Any];
     /// The append-only history; own means what one did or what was done to one.
-    HistoryRead = Workspace, "history.read", "see the history", "",                                                    [Own Own Any Any Any];
+    HistoryRead = Workspace, "history.read", "see the history",
+        "", [Own Own Any Any Any];
 }
 
 impl Action {
@@ -338,7 +381,11 @@ mod tests {
         let denied = Rights::of(&[Role::DataScientist]).check(Action::ClusterScale, Whose::Others);
         assert_eq!(
             denied.map_err(|d| d.sentence()),
-            Err("Your role Data Scientist does not include cluster.scale. The roles Compute Operator, Contributor and Owner do.".into())
+            Err(
+                "Your role Data Scientist does not include cluster.scale. The roles Compute Operator, Contributor and \
+                 Owner do."
+                    .into()
+            )
         );
         let denied = Rights::of(&[]).check(Action::MemberWrite, Whose::Others);
         assert_eq!(denied.map_err(|d| d.sentence()), Err("You hold no role here. The role Owner does.".into()));
@@ -376,7 +423,10 @@ mod tests {
     proptest! {
         /// Roles only ever add: whoever holds more roles may do at least as much.
         #[test]
-        fn another_role_never_takes_a_right_away(held in proptest::collection::vec(0usize..5, 0..4), more in 0usize..5) {
+        fn another_role_never_takes_a_right_away(
+            held in proptest::collection::vec(0usize..5, 0..4),
+            more in 0usize..5,
+        ) {
             let held: Vec<Role> = held.into_iter().map(|i| Role::ALL[i]).collect();
             let wider: Vec<Role> = held.iter().copied().chain([Role::ALL[more]]).collect();
             for action in Action::ALL {

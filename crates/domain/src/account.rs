@@ -192,14 +192,22 @@ mod tests {
         /// Whatever verbs and role changes are asked for in whatever order, an Owner who can sign in remains.
         #[test]
         fn an_owner_always_remains(steps in proptest::collection::vec((0usize..4, 0usize..3, any::<bool>()), 0..200)) {
-            let mut people = [(AccountState::Active, true), (AccountState::Active, false), (AccountState::Waiting, true), (AccountState::Disabled, true)];
+            let mut people = [
+                (AccountState::Active, true),
+                (AccountState::Active, false),
+                (AccountState::Waiting, true),
+                (AccountState::Disabled, true),
+            ];
             for (who, what, flag) in steps {
-                let owners = people.iter().filter(|(state, owner)| *owner && *state != AccountState::Disabled).count() as u64;
+                let can_act = |(state, owner): &&(AccountState, bool)| *owner && *state != AccountState::Disabled;
+                let owners = people.iter().filter(can_act).count() as u64;
                 prop_assert!(owners >= 1);
                 let (state, is_owner) = people[who];
                 let standing = standing(state, is_owner, false);
                 match what {
-                    0 if judge(AccountVerb::Disable, standing, owners).is_ok() => people[who].0 = AccountState::Disabled,
+                    0 if judge(AccountVerb::Disable, standing, owners).is_ok() => {
+                        people[who].0 = AccountState::Disabled;
+                    }
                     1 if judge(AccountVerb::Enable, standing, owners).is_ok() => people[who].0 = AccountState::Active,
                     2 if judge_roles(standing, flag, owners).is_ok() => people[who].1 = flag,
                     _ => {}

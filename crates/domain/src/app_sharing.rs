@@ -41,26 +41,28 @@ impl Level {
     pub fn meaning(self, app: &str) -> &'static str {
         match (self, app) {
             (Self::Read, "jupyter") => {
-                "Sees the files of the home and what notebooks have saved. Runs, edits and saves nothing: kernels and terminals \
-                 stay closed."
+                "Sees the files of the home and what notebooks have saved. Runs, edits and saves nothing: kernels and \
+                 terminals stay closed."
             }
             (Self::Read, "terminal") => {
-                "Sees what open terminals print, now and before. What they type, and the size of their window, is dropped."
+                "Sees what open terminals print, now and before. What they type, and the size of their window, is \
+                 dropped."
             }
             (Self::Read, "vscode") => {
                 "VS Code cannot be looked at only: it hands out any file that the owner can read."
             }
             (Self::Read, _) => {
-                "Sees whatever the application hands out when it is asked for a page or a file; what that is, the application \
-                 decides. Whatever sends data is refused, and so is everything that needs a live connection (a WebSocket); \
-                 applications that cannot do without one do not work."
+                "Sees whatever the application hands out when it is asked for a page or a file; what that is, the \
+                 application decides. Whatever sends data is refused, and so is everything that needs a live \
+                 connection (a WebSocket); applications that cannot do without one do not work."
             }
             (Self::Use, "jupyter" | "terminal" | "vscode") => {
-                "Runs code as the owner: sees and changes all that the owner can, in the home and in every folder that the owner can \
-                 reach, and acts in the owner’s name."
+                "Runs code as the owner: sees and changes all that the owner can, in the home and in every folder that \
+                 the owner can reach, and acts in the owner’s name."
             }
             (Self::Use, _) => {
-                "Does all that the application offers, as the owner. One that runs code, such as a notebook, runs it as the owner."
+                "Does all that the application offers, as the owner. One that runs code, such as a notebook, runs it \
+                 as the owner."
             }
         }
     }
@@ -192,13 +194,14 @@ pub enum Refusal {
     Disabled,
     /// Their roles open no applications.
     #[error(
-        "Their roles open no applications, so they can look at most. Share it to read, or ask for another role for them."
+        "Their roles open no applications, so they can look at most. Share it to read, or ask for another role for \
+         them."
     )]
     OnlyLooks,
     /// Looking at it is reading everything.
     #[error(
-        "VS Code cannot be shared to read: it hands out any file that you can read, in your home and elsewhere. Share it to use with \
-         somebody who may see all of that, or share JupyterLab to read."
+        "VS Code cannot be shared to read: it hands out any file that you can read, in your home and elsewhere. Share \
+         it to use with somebody who may see all of that, or share JupyterLab to read."
     )]
     NotToRead,
     /// The end is not ahead.

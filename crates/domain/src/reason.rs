@@ -32,7 +32,10 @@ pub enum Kind {
 }
 
 macro_rules! reasons {
-    ($( $(#[$doc:meta])* $name:ident $( { $( $(#[$field_doc:meta])* $field:ident : $type:ty, )* } )? = $kind:ident, $code:literal; )*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $( { $( $(#[$field_doc:meta])* $field:ident : $type:ty, )* } )? = $kind:ident, $code:literal;
+    )*) => {
         /// Why. See the module's page.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "code")]
@@ -783,8 +786,8 @@ impl Reason {
         match self {
             Self::InQueue { position, of } => format!("Waits in the queue: place {position} of {of}."),
             Self::FairQueue { position, of, before, used, used_by_all, weight, weights } => format!(
-                "Waits in the queue: place {position} of {of}, {} before. Its owner has used {} of {} core-hours lately and \
-                 has a share of {weight} of {weights}.",
+                "Waits in the queue: place {position} of {of}, {} before. Its owner has used {} of {} core-hours \
+                 lately and has a share of {weight} of {weights}.",
                 counted(*before, "person is", "people are"),
                 tenths(*used),
                 tenths(*used_by_all),
@@ -802,14 +805,16 @@ impl Reason {
                 counted(*needed, "node is", "nodes are"),
             ),
             Self::Gathering { ready, needed, left } => format!(
-                "{ready} of {needed} nodes are ready and kept for it; if the rest is not ready in {left}, others may pass."
+                "{ready} of {needed} nodes are ready and kept for it; if the rest is not ready in {left}, others may \
+                 pass."
             ),
             Self::SteppedAside { needed, times, left } => format!(
                 "Its {needed} nodes did not come together in time{}; others may pass for {left}.",
                 if *times > 1 { format!(", {times} times so far") } else { String::new() },
             ),
             Self::Yielding { left } => format!(
-                "Its nodes waited for others in vain, so it leaves the room to whoever waits too; it asks again in {left}."
+                "Its nodes waited for others in vain, so it leaves the room to whoever waits too; it asks again in \
+                 {left}."
             ),
             Self::RetryPause { attempt, after, left } => {
                 format!("Attempt {} {after}; attempt {attempt} follows in {left}.", attempt.saturating_sub(1))
@@ -925,14 +930,15 @@ impl Reason {
             Self::CannotSkip { why } | Self::CannotPostpone { why } => why.clone(),
             Self::OwnerOnly { instance, what } => format!("{what} {instance} is for its owner alone."),
             Self::AwaitsAcceptance { instance, from } => format!(
-                "{instance} was {from}’s, and what is in its home and its environment may run as its new owner, who has not accepted \
-                 that yet."
+                "{instance} was {from}’s, and what is in its home and its environment may run as its new owner, who \
+                 has not accepted that yet."
             ),
             Self::ScriptsChanged { instance, read, now } => {
                 format!("The scripts of {instance} have changed since they were read: change {now}, not {read}.")
             }
             Self::DiskFull { free, floor } => format!(
-                "The server’s disk is full: {} MB are left and {} MB are needed. Only what stops, cancels or deletes is taken.",
+                "The server’s disk is full: {} MB are left and {} MB are needed. Only what stops, cancels or deletes \
+                 is taken.",
                 free / 1_000_000,
                 floor / 1_000_000,
             ),
@@ -961,8 +967,8 @@ impl Reason {
             Self::NodeLost { node, silent } => format!("{node} was not heard of for {silent}."),
             Self::NodePreempted { node } => format!("The capacity of {node} was taken back."),
             Self::NodeReclaimed { node, site, grace } => format!(
-                "{node} is taken back, since dedicated work lacks room on {site}; what runs there has {grace} to end and goes \
-                 back to the queue."
+                "{node} is taken back, since dedicated work lacks room on {site}; what runs there has {grace} to end \
+                 and goes back to the queue."
             ),
             Self::Evicted { by, grace } => {
                 format!("{by} took it back by hand; what runs has {grace} to end and goes back to the queue.")
@@ -1070,8 +1076,8 @@ impl Reason {
             ),
             Self::Transferred { by, from, to } => {
                 format!(
-                    "{by} gave it from {from} to {to}, without the keys, tokens and histories in its home. It starts when {to} has \
-                     accepted it: what {from} left in it may run as {to}."
+                    "{by} gave it from {from} to {to}, without the keys, tokens and histories in its home. It starts \
+                     when {to} has accepted it: what {from} left in it may run as {to}."
                 )
             }
             Self::TransferDelayed { detail } => {
@@ -1103,7 +1109,8 @@ impl Reason {
             Self::KeptRunning { by, span } => format!("{by} keeps it running for {span}."),
             Self::IdleOver { source } => format!("In use again: {source}."),
             Self::Backfilled { head, within: Some(within), earliest } => format!(
-                "Starts before {head}, which is first and cannot start for {earliest}: this is over in {within} at the latest."
+                "Starts before {head}, which is first and cannot start for {earliest}: this is over in {within} at the \
+                 latest."
             ),
             Self::Backfilled { head, within: None, .. } => {
                 format!("Starts before {head}, which is first and does not need this room to start.")
@@ -1141,7 +1148,9 @@ impl Reason {
             Self::InstanceFull { .. } => "Wait for a job to end, or submit it to a cluster.".into(),
             Self::QuotaInUse { .. } => "Stop what is not needed, or ask an Owner for a higher limit.".into(),
             Self::CapacityInUse { .. } => "Stop what is not needed, or choose a smaller size.".into(),
-            Self::OwnLimit { .. } => "It starts when another job of its owner has ended; an Owner can raise the limit.".into(),
+            Self::OwnLimit { .. } => {
+                "It starts when another job of its owner has ended; an Owner can raise the limit.".into()
+            }
             Self::OnHold { .. } => "Release it.".into(),
             Self::AboveOwnLimit { .. } => "Ask for less, or ask an Owner for a higher limit.".into(),
             Self::LaunchPause { .. } => "Look at the failed launches.".into(),
@@ -1184,7 +1193,9 @@ impl Reason {
             Self::BudgetWarning { percent: 100, action, .. } => match action.as_str() {
                 "refuse" => "New work is refused until an Owner raises the budget or the month is over.".into(),
                 "stop-idle" => {
-                    "New work is refused and what is idle stops, until an Owner raises the budget or the month is over.".into()
+                    "New work is refused and what is idle stops, until an Owner raises the budget or the month is \
+                     over."
+                        .into()
                 }
                 _ => "An Owner can raise the budget. Work goes on.".into(),
             },
@@ -1205,7 +1216,8 @@ impl Reason {
             }
             Self::StartTimedOut { .. } => "Start it again when there is room, or choose a smaller size.".into(),
             Self::LaunchFailed { .. } | Self::LaunchTimedOut { .. } => {
-                "Look at what the driver said; it is tried again up to three times for an instance, else for as long as needed."
+                "Look at what the driver said; it is tried again up to three times for an instance, else for as long \
+                 as needed."
                     .into()
             }
             Self::Unknown { .. } => "Remove it from the quarantine list if nobody needs it.".into(),

@@ -141,7 +141,8 @@ pub enum Refusal {
     NotThere,
     /// Scripts of somebody else wait for the owner's word.
     #[error(
-        "Somebody else has set what this instance runs, and its owner has not accepted that yet: it acts in nobody's name."
+        "Somebody else has set what this instance runs, and its owner has not accepted that yet: it acts in nobody's \
+         name."
     )]
     NotAccepted,
 }

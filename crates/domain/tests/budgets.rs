@@ -91,7 +91,8 @@ fn warnings_come_in_time_and_once() {
     assert_eq!(
         text.as_deref(),
         Some(
-            "€3.20 of the workspace’s €4.00 for this month are spent (80 %); the month ends on 1 Apr 2026 (Europe/Berlin)."
+            "€3.20 of the workspace’s €4.00 for this month are spent (80 %); the month ends on 1 Apr 2026 \
+             (Europe/Berlin)."
         )
     );
     // It only warns: work goes on.
@@ -299,7 +300,8 @@ proptest! {
                 }
                 5 => {
                     whole = budget(own * 2 + cents, action);
-                    stage.order("Owner", Order::SetBudget { of: BudgetOf::Workspace, budget: Some(Box::new(whole.clone())) }).ok();
+                    let budget = Some(Box::new(whole.clone()));
+                    stage.order("Owner", Order::SetBudget { of: BudgetOf::Workspace, budget }).ok();
                 }
                 6 => {
                     let now = stage.clocks();

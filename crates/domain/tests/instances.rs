@@ -241,7 +241,8 @@ fn records_of_older_versions_are_read() {
     assert_eq!((read.creator().as_str(), read.scripts.is_empty(), read.layer), ("ada", true, 0));
     let world = World::load([Record::Instance(Box::new(read))], stage.clocks());
     assert_eq!(world.instances().count(), 1);
-    let schedule = r#"{"add-schedule":{"target":{"instance":1},"action":"stop","timetable":{"trigger":{"cron":"0 19 * * *"},"time_zone":"UTC"}}}"#;
+    let schedule = "{\"add-schedule\":{\"target\":{\"instance\":1},\"action\":\"stop\",\
+                    \"timetable\":{\"trigger\":{\"cron\":\"0 19 * * *\"},\"time_zone\":\"UTC\"}}}";
     let order: Order = serde_json::from_str(schedule).expect("an older order");
     assert!(matches!(order, Order::AddSchedule { jobs: StopJobs::Now, .. }));
 }

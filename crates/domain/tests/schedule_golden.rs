@@ -65,7 +65,8 @@ fn sentences_are_reviewed() {
         r#"{"frequency":"hour","interval":6}"#,
         r#"{"frequency":"day","hours":[8],"minutes":[30]}"#,
         r#"{"frequency":"day","interval":3,"hours":[8,18],"minutes":[0]}"#,
-        r#"{"frequency":"week","hours":[8],"minutes":[30],"weekdays":["monday","tuesday","wednesday","thursday","friday"]}"#,
+        "{\"frequency\":\"week\",\"hours\":[8],\"minutes\":[30],\
+         \"weekdays\":[\"monday\",\"tuesday\",\"wednesday\",\"thursday\",\"friday\"]}",
         r#"{"frequency":"week","interval":2,"hours":[8],"minutes":[30],"weekdays":["monday","friday"]}"#,
         r#"{"frequency":"month","hours":[6],"minutes":[0],"month_days":[1,15,"last"]}"#,
         r#"{"frequency":"month","interval":3,"hours":[6],"minutes":[0],"month_days":["last"]}"#,

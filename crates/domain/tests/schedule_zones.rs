@@ -65,11 +65,13 @@ fn triggers() -> Vec<Value> {
     let mut all: Vec<Value> = crons.iter().map(|cron| json!({ "cron": cron })).collect();
     all.extend([
         json!({"frequency": "day", "interval": 1, "hours": [2], "minutes": [30]}),
-        json!({"frequency": "day", "interval": 3, "hours": [0, 2, 12], "minutes": [1, 59], "start": "1985-12-01T06:00"}),
+        json!({"frequency": "day", "interval": 3, "hours": [0, 2, 12], "minutes": [1, 59],
+               "start": "1985-12-01T06:00"}),
         json!({"frequency": "week", "interval": 2, "hours": [2, 23], "minutes": [15],
                "weekdays": ["saturday", "sunday"], "start": "1985-12-05T00:00"}),
         json!({"frequency": "week", "interval": 1, "hours": [1], "minutes": [0, 30], "weekdays": ["sunday"]}),
-        json!({"frequency": "month", "interval": 1, "hours": [2], "minutes": [0, 20], "month_days": [1, 8, 29, "last"]}),
+        json!({"frequency": "month", "interval": 1, "hours": [2], "minutes": [0, 20],
+               "month_days": [1, 8, 29, "last"]}),
         json!({"frequency": "month", "interval": 5, "hours": [8], "minutes": [0],
                "month_days": ["last", 5, 29, 30], "start": "1985-10-01T00:00"}),
         json!({"frequency": "minute", "interval": 45, "start": "1985-12-01T00:10"}),

@@ -105,7 +105,8 @@ proptest! {
         for (person, weight) in weights.iter().enumerate() {
             let got = used[person] as f64 / all as f64;
             let meant = *weight as f64 / weight_of_all as f64;
-            prop_assert!((got - meant).abs() < 0.05, "{} got {got:.3}, meant {meant:.3}: {used:?} {weights:?}", people[person]);
+            let person = &people[person];
+            prop_assert!((got - meant).abs() < 0.05, "{person} got {got:.3}, meant {meant:.3}: {used:?} {weights:?}");
         }
     }
 

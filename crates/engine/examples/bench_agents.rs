@@ -107,7 +107,8 @@ async fn main() {
     let (all, own) = (resident(), resident() - before);
     let connected = site.fleet.connected();
     println!(
-        "{{\"figure\":\"agents\",\"agents\":{connected},\"resident_mb\":{all:.1},\"more_mb\":{own:.1},\"percent_of_a_core\":{share:.2}}}"
+        "{{\"figure\":\"agents\",\"agents\":{connected},\"resident_mb\":{all:.1},\
+         \"more_mb\":{own:.1},\"percent_of_a_core\":{share:.2}}}"
     );
     child.kill().expect("it runs");
     child.wait().expect("ends");

@@ -142,7 +142,10 @@ async fn it_is_built_once_for_all_to_read_and_a_new_list_replaces_it_when_it_is_
     // The new one is built beside it.
     site.index.gate.close();
     assert!(site.want(&second, "tiny\nother").await);
-    let at_the_gate = |status: &EnvironmentStatus| matches!(status, EnvironmentStatus::Building { phase: Phase::Resolving, packages, .. } if *packages > 0);
+    let at_the_gate = |status: &EnvironmentStatus| match status {
+        EnvironmentStatus::Building { phase: Phase::Resolving, packages, .. } => *packages > 0,
+        _ => false,
+    };
     status(&second, "a build at the gate", at_the_gate).await;
     assert_eq!(second.current().as_ref(), Some(&built.path), "the old one stays in use meanwhile");
     assert_eq!(second.collect(&BTreeSet::new()).await, Vec::<PathBuf>::new(), "nothing goes while one is built");

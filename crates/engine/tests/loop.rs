@@ -103,7 +103,9 @@ on_both! {
     async fn a_refusal_is_stored_and_repeated(place: Place) {
         let it = started(&place, Manner::Idle).await;
         let pool = it.furnish(1).await;
-        let Err(OrderError::Refused(reason)) = it.give("cluster-0001", cluster("pool", 1)).await else { panic!("taken") };
+        let Err(OrderError::Refused(reason)) = it.give("cluster-0001", cluster("pool", 1)).await else {
+            panic!("taken")
+        };
         assert_eq!(reason.code(), "name-taken");
         it.give("cluster-gone", Order::DeleteCluster { cluster: pool, ends_jobs: true }).await.expect("deletes");
         until(&it, "the cluster's end", move |world| world.cluster(pool).is_none()).await;
@@ -186,11 +188,16 @@ on_both! {
         for number in 0..20 {
             it.give(&format!("submit-{number:04}"), submit(pool)).await.expect("queued");
         }
-        it.give("limit-00001", Order::SetLimit {
-            scope: atelier_domain::compute::quota::Scope::Workspace,
-            resource: atelier_domain::compute::quota::Resource::Computes,
-            limit: Some(7),
-        }).await.expect("set");
+        it.give(
+            "limit-00001",
+            Order::SetLimit {
+                scope: atelier_domain::compute::quota::Scope::Workspace,
+                resource: atelier_domain::compute::quota::Resource::Computes,
+                limit: Some(7),
+            },
+        )
+        .await
+        .expect("set");
         let launches = |effects: Vec<Effect>| effects.iter().filter(|e| matches!(e, Effect::Launch { .. })).count();
         assert_eq!(launches(it.script.told()), 4);
         let before = fingerprint(&it).await;
@@ -272,7 +279,7 @@ on_both! {
         // A batch that was tampered with is noticed.
         let raw = AnyPool::connect(&place.address).await.expect("connects");
         let tamper = "update batches set inputs = '[]' where revision = \
-            (select max(revision) from batches where inputs like '%submit%')";
+                      (select max(revision) from batches where inputs like '%submit%')";
         sqlx::query(tamper).execute(&raw).await.expect("tampers");
         raw.close().await;
         let store = place.open().await;
@@ -362,7 +369,7 @@ async fn a_lost_connection_is_mended_on_postgres() {
     let raw = AnyPool::connect(&place.address).await.expect("connects");
     for round in 0..5 {
         let cut = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
-            where datname = current_database() and pid <> pg_backend_pid()";
+                   where datname = current_database() and pid <> pg_backend_pid()";
         sqlx::query(cut).execute(&raw).await.expect("cuts");
         for number in 0..10 {
             let id = format!("submit-{round}-{number}");

@@ -124,8 +124,14 @@ on_both! {
         add(&it.store, &workspace.id, "Mara", &[Role::Reader], Timestamp(1)).await;
         let mut tx = it.store.begin(Timestamp(2)).await.expect("begins");
         let again = NewAccount {
-            workspace: workspace.id.clone(), email: "mara@example.org".into(), name: "Other".into(), password_hash: "h".into(),
-            must_change_password: false, time_zone: "UTC".into(), theme: Theme::System, roles: vec![Role::Reader],
+            workspace: workspace.id.clone(),
+            email: "mara@example.org".into(),
+            name: "Other".into(),
+            password_hash: "h".into(),
+            must_change_password: false,
+            time_zone: "UTC".into(),
+            theme: Theme::System,
+            roles: vec![Role::Reader],
         };
         assert!(matches!(tx.insert_account(&again).await, Err(Error::Taken(_))));
         drop(tx);
@@ -139,14 +145,16 @@ on_both! {
         for i in 0..25i64 {
             // Three people share each name and each day: the id decides then.
             let name = format!("Person {:02}", i / 3);
-            add_with_email(&it.store, &workspace.id, &name, &format!("person{i}"), &[Role::Reader], Timestamp(i / 3)).await;
+            add_with_email(&it.store, &workspace.id, &name, &format!("person{i}"), &[Role::Reader], Timestamp(i / 3))
+                .await;
         }
         for order in [PeopleOrder::Name, PeopleOrder::Seen, PeopleOrder::Created] {
             for descending in [false, true] {
                 let mut seen: Vec<UserId> = Vec::new();
                 let mut after = None;
                 loop {
-                    let filter = PeopleFilter { order, descending, after: after.clone(), limit: 7, ..PeopleFilter::default() };
+                    let filter =
+                        PeopleFilter { order, descending, after: after.clone(), limit: 7, ..PeopleFilter::default() };
                     let page = it.store.list_people(&workspace.id, &filter).await.expect("lists");
                     let Some(last) = page.last() else { break };
                     let value = match order {
@@ -167,11 +175,25 @@ on_both! {
 
     async fn filters_find_by_part_role_and_state(it: Fixture) {
         let (workspace, owner) = set_up(&it.store).await;
-        let mara = add(&it.store, &workspace.id, "Mara Lindqvist", &[Role::DataScientist, Role::ComputeOperator], Timestamp(1)).await;
+        let mara = add(
+            &it.store,
+            &workspace.id,
+            "Mara Lindqvist",
+            &[Role::DataScientist, Role::ComputeOperator],
+            Timestamp(1),
+        )
+        .await;
         add(&it.store, &workspace.id, "100% Percent", &[Role::Reader], Timestamp(2)).await;
         let find = async |filter: PeopleFilter| -> Vec<String> {
             let filter = PeopleFilter { limit: 50, ..filter };
-            let names: Vec<String> = it.store.list_people(&workspace.id, &filter).await.expect("lists").into_iter().map(|p| p.name).collect();
+            let names: Vec<String> = it
+                .store
+                .list_people(&workspace.id, &filter)
+                .await
+                .expect("lists")
+                .into_iter()
+                .map(|p| p.name)
+                .collect();
             assert_eq!(names.len() as u64, it.store.count_people(&workspace.id, &filter).await.expect("counts"));
             names
         };
@@ -179,14 +201,32 @@ on_both! {
         assert_eq!(find(PeopleFilter { part: "ines@".into(), ..Default::default() }).await, ["Ines Okafor"]);
         assert_eq!(find(PeopleFilter { part: "0%".into(), ..Default::default() }).await, ["100% Percent"]);
         assert_eq!(find(PeopleFilter { part: "_".into(), ..Default::default() }).await, Vec::<String>::new());
-        assert_eq!(find(PeopleFilter { part: "'; drop table users; --".into(), ..Default::default() }).await, Vec::<String>::new());
-        assert_eq!(find(PeopleFilter { role: Some(Role::ComputeOperator), ..Default::default() }).await, ["Mara Lindqvist"]);
-        assert_eq!(find(PeopleFilter { state: Some(AccountState::Active), ..Default::default() }).await, ["Ines Okafor"]);
+        assert_eq!(
+            find(PeopleFilter { part: "'; drop table users; --".into(), ..Default::default() }).await,
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            find(PeopleFilter { role: Some(Role::ComputeOperator), ..Default::default() }).await,
+            ["Mara Lindqvist"]
+        );
+        assert_eq!(
+            find(PeopleFilter { state: Some(AccountState::Active), ..Default::default() }).await,
+            ["Ines Okafor"]
+        );
         assert_eq!(find(PeopleFilter { state: Some(AccountState::Waiting), ..Default::default() }).await.len(), 2);
         assert_eq!(person(&it.store, &mara).await.roles, [Role::DataScientist, Role::ComputeOperator]);
         let both = it.store.people_by_id(&[owner.clone(), UserId::new("nobody"), mara.clone()]).await.expect("reads");
         assert_eq!(both.iter().map(|p| &p.id).collect::<Vec<_>>(), [&owner, &mara]);
-        assert_eq!(it.store.role_counts(&workspace.id).await.expect("counts"), [(Role::Reader, 1), (Role::DataScientist, 1), (Role::ComputeOperator, 1), (Role::Contributor, 0), (Role::Owner, 1)]);
+        assert_eq!(
+            it.store.role_counts(&workspace.id).await.expect("counts"),
+            [
+                (Role::Reader, 1),
+                (Role::DataScientist, 1),
+                (Role::ComputeOperator, 1),
+                (Role::Contributor, 0),
+                (Role::Owner, 1)
+            ]
+        );
     }
 
     async fn disabling_ends_sessions_in_the_same_change(it: Fixture) {
@@ -196,13 +236,17 @@ on_both! {
         assert!(it.store.create_web_session(&session(&mara, &workspace.id, "b"), 0).await.expect("saves"));
         let before = person(&it.store, &mara).await;
         let mut tx = it.store.begin(clock::now()).await.expect("begins");
-        assert_eq!(tx.change_account(AccountVerb::Disable, &before, None, &author()).await.expect("works"), Ok(Cut::Person(mara.clone())));
+        assert_eq!(
+            tx.change_account(AccountVerb::Disable, &before, None, &author()).await.expect("works"),
+            Ok(Cut::Person(mara.clone()))
+        );
         tx.commit().await.expect("commits");
         assert_eq!(person(&it.store, &mara).await.state, AccountState::Disabled);
         assert_eq!(it.store.web_sessions_of(&mara).await.expect("reads"), []);
         // A sign-in that was under way comes too late.
         assert!(!it.store.create_web_session(&session(&mara, &workspace.id, "c"), 1).await.expect("answers"));
-        let told = it.store.history(&workspace.id, &HistoryFilter { limit: 1, ..Default::default() }).await.expect("reads");
+        let told =
+            it.store.history(&workspace.id, &HistoryFilter { limit: 1, ..Default::default() }).await.expect("reads");
         assert_eq!(told[0].sentence, "disabled Mara and ended 2 sessions");
         assert_eq!(told[0].why.as_deref(), Some("because"));
     }
@@ -254,7 +298,9 @@ on_both! {
             for part in 0..2 {
                 let event = Event::SignedIn { address: format!("192.0.2.{i}{part}") };
                 let actor = Actor::Person { id: ines.clone(), name: "Ines Okafor".into() };
-                tx.record(&workspace.id, &Author { actor, request: "r".into(), why: None }, None, &event).await.expect("records");
+                tx.record(&workspace.id, &Author { actor, request: "r".into(), why: None }, None, &event)
+                    .await
+                    .expect("records");
             }
             tx.commit().await.expect("commits");
         }
@@ -270,9 +316,20 @@ on_both! {
         assert_eq!(sentences.len(), 11);
         assert_eq!(sentences[0], "signed in from 192.0.2.41");
         assert_eq!(sentences[10], "set up this server with the workspace Perception");
-        let found = it.store.history(&workspace.id, &HistoryFilter { part: "192.0.2.3".into(), limit: 10, ..Default::default() }).await.expect("reads");
+        let found = it
+            .store
+            .history(&workspace.id, &HistoryFilter { part: "192.0.2.3".into(), limit: 10, ..Default::default() })
+            .await
+            .expect("reads");
         assert_eq!(found.len(), 2);
-        let own = it.store.history(&workspace.id, &HistoryFilter { about: Some(UserId::new("nobody")), limit: 10, ..Default::default() }).await.expect("reads");
+        let own = it
+            .store
+            .history(
+                &workspace.id,
+                &HistoryFilter { about: Some(UserId::new("nobody")), limit: 10, ..Default::default() },
+            )
+            .await
+            .expect("reads");
         assert_eq!(own, []);
     }
 
@@ -294,7 +351,8 @@ on_both! {
 
     async fn failures_are_counted_together_and_forgotten(it: Fixture) {
         let now = Timestamp(1_000_000);
-        let subjects = [("account:a@b.c".to_owned(), throttle::ACCOUNT), ("address:192.0.2.1".to_owned(), throttle::ADDRESS)];
+        let subjects =
+            [("account:a@b.c".to_owned(), throttle::ACCOUNT), ("address:192.0.2.1".to_owned(), throttle::ADDRESS)];
         // Ten at once: none is lost.
         let store = std::sync::Arc::new(it.store);
         let mut tries = tokio::task::JoinSet::new();
@@ -334,9 +392,19 @@ on_both! {
         let mut tx = it.store.begin(clock::now()).await.expect("begins");
         tx.end_sessions(&ines, None).await.expect("ends");
         tx.commit().await.expect("commits");
-        assert!(!it.store.create_web_session(&session(&ines, &workspace.id, "late"), account.session_epoch).await.expect("answers"));
+        assert!(
+            !it.store
+                .create_web_session(&session(&ines, &workspace.id, "late"), account.session_epoch)
+                .await
+                .expect("answers")
+        );
         let now = it.store.account_by_email("ines@example.org").await.expect("reads").expect("exists");
-        assert!(it.store.create_web_session(&session(&ines, &workspace.id, "new"), now.session_epoch).await.expect("creates"));
+        assert!(
+            it.store
+                .create_web_session(&session(&ines, &workspace.id, "new"), now.session_epoch)
+                .await
+                .expect("creates")
+        );
     }
 
     async fn a_password_that_was_reset_meanwhile_is_not_replaced(it: Fixture) {
@@ -381,11 +449,18 @@ on_both! {
         sqlx::any::install_default_drivers();
         let pool = sqlx::AnyPool::connect(&it.address).await.expect("connects");
         let insert = match it.store.kind() {
-            Kind::Sqlite => "insert into _sqlx_migrations (version, description, success, checksum, execution_time) values (9999, 'future', 1, x'00', 0)",
-            Kind::Postgres => "insert into _sqlx_migrations (version, description, success, checksum, execution_time) values (9999, 'future', true, '\\x00', 0)",
+            Kind::Sqlite => {
+                "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 values (9999, 'future', 1, x'00', 0)"
+            }
+            Kind::Postgres => {
+                "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 values (9999, 'future', true, '\\x00', 0)"
+            }
         };
         sqlx::query(insert).execute(&pool).await.expect("inserts");
-        let before: i64 = sqlx::query_scalar("select revision from installation").fetch_one(&pool).await.expect("reads");
+        let before: i64 =
+            sqlx::query_scalar("select revision from installation").fetch_one(&pool).await.expect("reads");
         let refused = Store::open(&it.address, Missing::Make).await;
         assert!(matches!(refused, Err(OpenError::Newer { found: 9999, .. })), "{refused:?}");
         let after: i64 = sqlx::query_scalar("select revision from installation").fetch_one(&pool).await.expect("reads");

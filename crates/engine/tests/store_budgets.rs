@@ -49,7 +49,8 @@ on_both! {
         let it = Running::start(place.open().await, Manner::Idle, Options::default()).await;
         let workspace = it.workspace.clone();
         let known = it.handle.ask(move |world| {
-            let budgets: Vec<_> = world.budgets(&workspace).map(|(key, it)| (key.of.clone(), it.amount, it.warned)).collect();
+            let budgets: Vec<_> =
+                world.budgets(&workspace).map(|(key, it)| (key.of.clone(), it.amount, it.warned)).collect();
             (budgets, world.audit())
         });
         let amounts = vec![(BudgetOf::Workspace, ONE, 100), (own.clone(), 500 * ONE, 0)];
@@ -79,9 +80,12 @@ on_both! {
     }
 
     async fn what_was_spent_is_what_the_ledger_says(place: Place) {
-        let it = Running::start(place.open().await, Manner::Prompt(Duration::from_millis(20)), Options::default()).await;
+        let it =
+            Running::start(place.open().await, Manner::Prompt(Duration::from_millis(20)), Options::default()).await;
         let cluster = it.furnish(1).await;
-        it.give("budget-of-all", Order::SetBudget { of: BudgetOf::Workspace, budget: budget(50_000, 0) }).await.expect("set");
+        it.give("budget-of-all", Order::SetBudget { of: BudgetOf::Workspace, budget: budget(50_000, 0) })
+            .await
+            .expect("set");
         let job = common::job(&it.give("a-job-to-run", common::submit(cluster)).await.expect("taken"));
         let mut over = it.handle.job_over(job);
         over.ended().await.expect("it ends");
@@ -89,11 +93,13 @@ on_both! {
         // Nothing is booked between the two looks, or they are taken again.
         let (spent, booked) = loop {
             let of = key.clone();
-            let spent = it.handle.ask(move |world| world.budget(&of).map(|budget| budget.spent)).await.expect("answers");
+            let spent =
+                it.handle.ask(move |world| world.budget(&of).map(|budget| budget.spent)).await.expect("answers");
             let holder = atelier_domain::compute::node::Holder::Cluster(cluster);
             let booked = it.store.cost_of_holder(&it.workspace, holder, 0).await.expect("reads").cost;
             let of = key.clone();
-            let again = it.handle.ask(move |world| world.budget(&of).map(|budget| budget.spent)).await.expect("answers");
+            let again =
+                it.handle.ask(move |world| world.budget(&of).map(|budget| budget.spent)).await.expect("answers");
             if spent == again {
                 break (spent, booked);
             }

@@ -275,8 +275,9 @@ impl Zip {
         let mut text = String::new();
         if self.is_cut {
             text.push_str(&format!(
-                "This archive is not complete: it stopped after {} files and folders. One archive holds at most {}, with names of \
-                 at most {} MiB together; folders may be missing, or something in them. Download the folders one by one.\n\n",
+                "This archive is not complete: it stopped after {} files and folders. One archive holds at most {}, \
+                 with names of at most {} MiB together; folders may be missing, or something in them. Download the \
+                 folders one by one.\n\n",
                 self.entries.len(),
                 self.limits.things,
                 self.limits.names >> 20

@@ -419,7 +419,9 @@ fn a_zip_holds_everything_and_other_programs_read_it() {
     }
     let file = folder.path().join("data.zip");
     std::fs::write(&file, &bytes).expect("writes");
-    let program = "import sys, zipfile\nz = zipfile.ZipFile(sys.argv[1])\nassert z.testzip() is None\nprint(sorted(z.namelist()))\nprint(len(z.read('data/a ü.txt')))\nprint(z.read('LEFT-OUT.txt').decode())";
+    let program = "import sys, zipfile\nz = zipfile.ZipFile(sys.argv[1])\nassert z.testzip() is None\n\
+                   print(sorted(z.namelist()))\nprint(len(z.read('data/a ü.txt')))\n\
+                   print(z.read('LEFT-OUT.txt').decode())";
     let told = std::process::Command::new("python3").args(["-c", program]).arg(&file).output();
     if is_left_out(told.is_ok(), "python3", "ATELIER_TEST_WITHOUT_PYTHON") {
         return;

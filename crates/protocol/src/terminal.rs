@@ -79,7 +79,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_come_out_as_they_went_in(frames in proptest::collection::vec(any_frame(), 0..20), cut in 0usize..4_000) {
+        fn frames_come_out_as_they_went_in(
+            frames in proptest::collection::vec(any_frame(), 0..20),
+            cut in 0usize..4_000,
+        ) {
             let mut bytes = Vec::new();
             frames.iter().for_each(|frame| frame.encode(&mut bytes));
             // What is cut short is not a frame yet, and never a different one.

@@ -177,7 +177,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 10 } else { 400 }))]
 
     #[test]
-    fn anything_is_decoded_without_a_panic(text in "(?s).{0,500}", frame in prop::collection::vec(any::<u8>(), 0..500)) {
+    fn anything_is_decoded_without_a_panic(
+        text in "(?s).{0,500}",
+        frame in prop::collection::vec(any::<u8>(), 0..500),
+    ) {
         let _ = decode_to_server(&text);
         let _ = decode_to_agent(&text);
         let _ = decode_bytes(&frame);
@@ -208,7 +211,11 @@ proptest! {
     }
 
     #[test]
-    fn frames_that_are_cut_or_changed_are_decoded_without_a_panic(bytes in bytes(), at in any::<prop::sample::Index>(), with in any::<u8>()) {
+    fn frames_that_are_cut_or_changed_are_decoded_without_a_panic(
+        bytes in bytes(),
+        at in any::<prop::sample::Index>(),
+        with in any::<u8>(),
+    ) {
         let mut frame = bytes.encode();
         let _ = decode_bytes(&frame[..at.index(frame.len())]);
         let index = at.index(frame.len());

@@ -154,7 +154,8 @@ fn nothing_to_do_is_refused() {
     assert!(refused(&without).to_string().contains("jobs: Nobody submits anything"));
     let rare = without.replace(
         "[[policy]]\nname = \"from zero\"",
-        "[[jobs]]\nname = \"rare\"\nper_hour = 0.0001\ncluster = \"shared\"\nruns = { fixed = \"1 s\" }\n[[policy]]\nname = \"from zero\"",
+        "[[jobs]]\nname = \"rare\"\nper_hour = 0.0001\ncluster = \"shared\"\nruns = { fixed = \"1 s\" }\n[[policy]]\n\
+         name = \"from zero\"",
     );
     assert!(refused(&rare).to_string().contains("Not one job is to be expected"));
     for empty in ["", "name = \"x\"", "[[jobs]]", "\u{0}", "= = ="] {
@@ -178,7 +179,8 @@ fn a_history_that_does_not_fit_is_refused_with_its_job() {
     let history = "name = \"h\"\nsite = [{ name = \"local\" }]\nhistory = { file = \"jobs\" }\n\
                    size = [{ name = \"small\", site = \"local\", cores = 2, memory_gib = 4 }]\n\
                    cluster = [{ name = \"shared\", size = \"small\", max = 2 }]\n";
-    let line = r#"{"submitted":1772438400000,"owner":"ada","cluster":"shared","shape":{"cores":1000,"memory":512,"gpus":0},"ran":60000}"#;
+    let line = "{\"submitted\":1772438400000,\"owner\":\"ada\",\"cluster\":\"shared\",\
+                \"shape\":{\"cores\":1000,\"memory\":512,\"gpus\":0},\"ran\":60000}";
     let load = |scenario: &str, jobs: &str| {
         let jobs = jobs.as_bytes().to_vec();
         Scenario::load(scenario, |_| Ok(std::io::Cursor::new(jobs))).map_err(|refused| refused.to_string())

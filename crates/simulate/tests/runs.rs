@@ -35,8 +35,8 @@ fn policies_meet_the_same_jobs() {
     // One more kind of jobs changes nothing about the others.
     let more = BASE.replace(
         "[[policy]]\nname = \"from zero\"",
-        "[[jobs]]\nname = \"more\"\npeople = [\"ada\"]\nper_hour = 1\ncluster = \"shared\"\nruns = { fixed = \"1 s\" }\n\n\
-         [[policy]]\nname = \"from zero\"",
+        "[[jobs]]\nname = \"more\"\npeople = [\"ada\"]\nper_hour = 1\ncluster = \"shared\"\n\
+         runs = { fixed = \"1 s\" }\n\n[[policy]]\nname = \"from zero\"",
     );
     let more = run(&more);
     let of_team = |report: &Report| report.policies[0].people[1..].iter().map(|person| person.jobs).collect::<Vec<_>>();
@@ -161,7 +161,12 @@ proptest! {
 
     /// Whatever is lost or taken back, no job is forgotten.
     #[test]
-    fn storms_lose_nodes_and_no_jobs(seed in any::<u32>(), lost in 0.0..0.9_f64, taken in 0.0..0.9_f64, failed in 0.0..0.5_f64) {
+    fn storms_lose_nodes_and_no_jobs(
+        seed in any::<u32>(),
+        lost in 0.0..0.9_f64,
+        taken in 0.0..0.9_f64,
+        failed in 0.0..0.5_f64,
+    ) {
         let text = with("seed = 7", &format!("seed = {seed}"))
             .replace("lost_per_hour = 0.02", &format!("lost_per_hour = {lost}"))
             .replace("preempted_per_hour = 0.02", &format!("preempted_per_hour = {taken}"))

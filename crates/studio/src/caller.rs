@@ -84,7 +84,8 @@ impl Caller {
             return Err(AppError::Refused {
                 code: "workload.not-allowed".into(),
                 message: format!(
-                    "The token of {origin} does not include {}, whatever its owner may do. Sign in, or use a personal token.",
+                    "The token of {origin} does not include {}, whatever its owner may do. Sign in, or use a personal \
+                     token.",
                     action.key()
                 ),
             });

@@ -201,7 +201,8 @@ pub fn half_life_of(text: &str) -> Result<Span, Problem> {
         Some(hours) => check_half_life(Span::hours(hours.min(1_000_000))),
         None => {
             let message = format!(
-                "A half-life is a number of hours, or such as “7 days”, between {MIN_HALF_LIFE} and {MAX_HALF_LIFE}; this is “{}”.",
+                "A half-life is a number of hours, or such as “7 days”, between {MIN_HALF_LIFE} and {MAX_HALF_LIFE}; \
+                 this is “{}”.",
                 shortened(text)
             );
             Err(Problem::new("half_life", message))

@@ -60,7 +60,9 @@ fn details(visit: &Visit) -> AnyView {
                     label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
                     problem=state.problem("time_zone") help="Times and schedules are shown in it."
                 />
-                <ChoiceList legend="Theme" name="theme" kind=ChoiceKind::One choices=themes problem=state.problem("theme")/>
+                <ChoiceList
+                    legend="Theme" name="theme" kind=ChoiceKind::One choices=themes problem=state.problem("theme")
+                />
                 <div class="row"><SubmitButton pending="Saving…">"Save profile"</SubmitButton></div>
             </PostForm>
         </Card>
@@ -96,14 +98,18 @@ fn sessions(rows: Vec<SessionRow>, viewer: &Viewer) -> AnyView {
             <Table
                 class="table tight" caption="Where you are signed in" rows=rows
                 head=view! {
-                    <th scope="col">"Device"</th><th scope="col">"State"</th><th scope="col" class="c-owner">"Signed in"</th>
+                    <th scope="col">"Device"</th>
+                    <th scope="col">"State"</th>
+                    <th scope="col" class="c-owner">"Signed in"</th>
                     <th scope="col">"Last used"</th><th scope="col" class="c-size">"Ends"</th><td></td>
                 }
             >
                 <div class="table-foot">
                     <span>"Sign out everywhere ends every session, this one included."</span>
                     <PostForm function="sign_out_everywhere" class="push">
-                        <SubmitButton look=Look::DangerQuiet small=true icon="logout" pending="Signing out…">"Sign out everywhere"</SubmitButton>
+                        <SubmitButton look=Look::DangerQuiet small=true icon="logout" pending="Signing out…">
+                            "Sign out everywhere"
+                        </SubmitButton>
                     </PostForm>
                 </div>
             </Table>
@@ -151,7 +157,10 @@ fn standing(viewer: &Viewer) -> AnyView {
                 <Def term="Workspace">{workspace}</Def>
             </DefList>
             <ul class="stack-s">{roles}</ul>
-            <p class="help">"Your e-mail and roles are changed by an Owner. "<a href=all_roles>"What each role may do"</a></p>
+            <p class="help">
+                "Your e-mail and roles are changed by an Owner. "
+                <a href=all_roles>"What each role may do"</a>
+            </p>
         </Card>
     }
     .into_any()

@@ -27,7 +27,10 @@ pub fn keys(visit: &Visit) -> AnyView {
             }
             .into_any(),
             None => view! {
-                <p class="help">"This server takes no SSH connections yet: an administrator has to set ssh_listen. Keys can be added before."</p>
+                <p class="help">
+                    "This server takes no SSH connections yet: an administrator has to set ssh_listen. Keys can be \
+                     added before."
+                </p>
             }
             .into_any(),
         };
@@ -89,8 +92,8 @@ fn row(key: SshKey, viewer: &Viewer) -> AnyView {
 fn form(state: FormState) -> AnyView {
     view! {
         <p class="help">
-            "With a key you enter those of your instances for which SSH is on: from a terminal, with scp and sftp, or from an \
-             editor on your own machine. Removing a key ends the connections that came in with it."
+            "With a key you enter those of your instances for which SSH is on: from a terminal, with scp and sftp, or \
+             from an editor on your own machine. Removing a key ends the connections that came in with it."
         </p>
         <PostForm function="add_ssh_key" state=state.clone()>
             <Field

@@ -73,14 +73,15 @@ fn form(state: FormState) -> AnyView {
     let days = state.value("days", &DEFAULT_DAYS.to_string());
     view! {
         <p class="help">
-            "Programs that use the API send a token in place of your password. A token may do what you may do, until it expires or \
-             you revoke it. Its secret is shown once."
+            "Programs that use the API send a token in place of your password. A token may do what you may do, until \
+             it expires or you revoke it. Its secret is shown once."
         </p>
         <PostForm function="create_token" state=state.clone()>
             <div class="cols-2">
                 <Field
                     id="token-name" label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                    required=true maxlength=MAX_NAME as u32 autocomplete="off" help="What it is for, or where it is used."
+                    required=true maxlength=MAX_NAME as u32 autocomplete="off"
+                    help="What it is for, or where it is used."
                 />
                 <Field
                     id="token-days" label="Days" name="days" kind="number" value=days problem=state.problem("days")

@@ -38,10 +38,12 @@ pub fn SetUpPage() -> impl IntoView {
                 <Field
                     label="Set-up code" name="code" value=state.value("code", "") problem=state.problem("code")
                     required=true autofocus=true autocomplete="one-time-code" large=true
-                    help="Printed in the server’s log at start. It proves that you run this server, so that nobody else can take it."
+                    help="Printed in the server’s log at start. It proves that you run this server, so that nobody \
+                          else can take it."
                 />
                 <Field
-                    label="Workspace" name="workspace" value=state.value("workspace", "") problem=state.problem("workspace")
+                    label="Workspace" name="workspace" value=state.value("workspace", "")
+                    problem=state.problem("workspace")
                     required=true maxlength=40_u32 placeholder="Perception" autocomplete="off" large=true
                     help="Your team or project. People, computes and cost belong to it."
                 />
@@ -50,7 +52,8 @@ pub fn SetUpPage() -> impl IntoView {
                     required=true maxlength=80_u32 autocomplete="name" large=true
                 />
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "") problem=state.problem("email")
+                    label="E-mail" name="email" kind="email" value=state.value("email", "")
+                    problem=state.problem("email")
                     required=true autocomplete="username" large=true help="You sign in with it."
                 />
                 <Field
@@ -66,7 +69,10 @@ pub fn SetUpPage() -> impl IntoView {
             </PostForm>
             <details class="more">
                 <summary>"Where is the set-up code?"</summary>
-                <p>"In the terminal where the server runs, or in its log, in the line that says “nobody has an account yet”. With systemd:"</p>
+                <p>
+                    "In the terminal where the server runs, or in its log, in the line that says “nobody has an \
+                     account yet”. With systemd:"
+                </p>
                 <CodeBlock label="Command line" text="journalctl -u atelier | grep 'set-up code'"/>
                 <p>"A restart prints a new one."</p>
             </details>
@@ -85,7 +91,8 @@ pub fn SignInPage() -> impl IntoView {
         <BareShell heading="Sign in" sub=place flash=flash>
             <PostForm function="sign_in" state=state.clone() hidden=vec![("next", next)]>
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "") problem=state.problem("email")
+                    label="E-mail" name="email" kind="email" value=state.value("email", "")
+                    problem=state.problem("email")
                     required=true autofocus=state.problem("password").is_none() autocomplete="username" large=true
                 />
                 <Field
@@ -100,7 +107,9 @@ pub fn SignInPage() -> impl IntoView {
             </PostForm>
             <details class="more">
                 <summary>"Forgot your password?"</summary>
-                <p>"Ask an Owner of your workspace. They reset it under Admin → People and give you a temporary one."</p>
+                <p>
+                    "Ask an Owner of your workspace. They reset it under Admin → People and give you a temporary one."
+                </p>
                 <p>"If no Owner can sign in, somebody with access to the server runs:"</p>
                 <CodeBlock label="Command line, on the server" text="atelier user reset-password EMAIL"/>
             </details>
@@ -130,7 +139,8 @@ pub fn NewPasswordPage() -> impl IntoView {
                     required=true autofocus=true autocomplete="current-password" large=true
                 />
                 <Field
-                    label="New password" name="password" kind="password" problem=state.problem("password") email=viewer.email.clone()
+                    label="New password" name="password" kind="password" problem=state.problem("password")
+                    email=viewer.email.clone()
                     required=true autocomplete="new-password" check="password" large=true help=password_help()
                 />
                 <SelectField

@@ -42,7 +42,9 @@ fn item(visit: &Visit, line: &DecisionLine) -> AnyView {
     let about = (!line.node.is_empty()).then(|| view! { <b>{line.node.clone()}</b>": " });
     view! {
         <li data-key=line.key.clone()>
-            <time datetime=clock::rfc3339(line.at) title=clock::exact(line.at, zone)>{clock::time_of_day(line.at, zone)}</time>
+            <time datetime=clock::rfc3339(line.at) title=clock::exact(line.at, zone)>
+                {clock::time_of_day(line.at, zone)}
+            </time>
             <Icon name=icon/>
             <span>{about}{line.sentence.clone()}</span>
         </li>

@@ -50,7 +50,10 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Clusters", back)];
     let tier = crate::components::tier_tag(row.tier);
     let beside = view! {
-        <span class="row-tight" data-live="state"><StateTag state=StateWord::of_cluster(row.state) pill=true/>{tier}</span>
+        <span class="row-tight" data-live="state">
+            <StateTag state=StateWord::of_cluster(row.state) pill=true/>
+            {tier}
+        </span>
     };
     let actions = view! { <div class="row" data-live="verbs">{actions(visit, detail)}</div> };
     let refused = [
@@ -101,7 +104,9 @@ fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let (slug, name) = (visit.slug(), &detail.row.name);
     let submit = format!("{}?cluster={name}", paths::new_job(slug));
     let submit = view! {
-        <LinkButton href=submit icon="jobs" look=Look::Primary disabled_because=blocked(visit, detail, ClusterVerb::Submit)>
+        <LinkButton
+            href=submit icon="jobs" look=Look::Primary disabled_because=blocked(visit, detail, ClusterVerb::Submit)
+        >
             {ClusterVerb::Submit.verb().label()}
         </LinkButton>
     };
@@ -130,7 +135,8 @@ fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     };
     let preview = view! {
         <LinkButton
-            href=paths::preview_cluster(slug, name) icon="clock" disabled_because=blocked(visit, detail, ClusterVerb::Scale)
+            href=paths::preview_cluster(slug, name) icon="clock"
+            disabled_because=blocked(visit, detail, ClusterVerb::Scale)
         >
             "Preview on last week"
         </LinkButton>

@@ -75,15 +75,16 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
     let engine = (counts.sites == 0).then(|| {
         view! {
             <p class="faint xs">
-                "No driver has reported a place for nodes yet. A cluster can be made once there is one, and a size for it."
+                "No driver has reported a place for nodes yet. A cluster can be made once there is one, and a size for \
+                 it."
             </p>
         }
     });
     view! {
         <EmptyState
             heading="Clusters that grow with the work"
-            text="A cluster is a set of equal nodes for jobs. It grows to its maximum when jobs wait, and shrinks to its \
-                  minimum when they are done."
+            text="A cluster is a set of equal nodes for jobs. It grows to its maximum when jobs wait, and shrinks to \
+                  its minimum when they are done."
         >
             <LinkButton href=create look=Look::Primary large=true icon="plus" disabled_because=refusal>
                 "Create cluster"
@@ -96,8 +97,12 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
                 href=paths::compute(slug, "serverless") icon="bolt" label="Serverless jobs"
                 help="No cluster at all: the machine exists only for as long as the job."
             />
-            <WayOut href=paths::sizes(slug) icon="cpu" label="Sizes" help="What nodes have and what an hour of them costs."/>
-            <WayOut href=paths::roles(slug) icon="shield" label="Roles" help="Who may create, scale and delete clusters."/>
+            <WayOut
+                href=paths::sizes(slug) icon="cpu" label="Sizes" help="What nodes have and what an hour of them costs."
+            />
+            <WayOut
+                href=paths::roles(slug) icon="shield" label="Roles" help="Who may create, scale and delete clusters."
+            />
         </div>
     }
     .into_any()
@@ -106,7 +111,10 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
 fn nothing_fits(query: &Query) -> AnyView {
     let clear = query.path().to_owned();
     view! {
-        <EmptyState art=false heading="No cluster fits this filter" text="Names, sizes and tags are searched, within the chosen state.">
+        <EmptyState
+            art=false heading="No cluster fits this filter"
+            text="Names, sizes and tags are searched, within the chosen state."
+        >
             <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
         </EmptyState>
     }
@@ -119,7 +127,9 @@ fn filters(query: &Query) -> AnyView {
         ClusterState::ALL.map(|state| QuickFilter::new("state", state.key(), StateWord::of_cluster(state).word())),
     );
     view! {
-        <FilterBar query=query.clone() label="Filter clusters" placeholder="Filter by name, size, tier or tag" quick=quick/>
+        <FilterBar
+            query=query.clone() label="Filter clusters" placeholder="Filter by name, size, tier or tag" quick=quick
+        />
     }
     .into_any()
 }
@@ -137,7 +147,9 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage) -> AnyView
     let header = |label, by: ClusterSort, class: &'static str| {
         let most_first = by != ClusterSort::Name;
         view! {
-            <SortHeader label=label key=by.key() sort=sort.clone() query=query.clone() descending_first=most_first class=class/>
+            <SortHeader
+                label=label key=by.key() sort=sort.clone() query=query.clone() descending_first=most_first class=class
+            />
         }
     };
     let (name, nodes, waiting) = (
@@ -182,7 +194,12 @@ fn line(slug: &str, row: ClusterRow) -> impl IntoView + use<> {
     view! {
         <tr data-key=row.id.to_string()>
             <th scope="row"><a class="name" href=href>{row.name}</a>{crate::components::tier_tag(row.tier)}</th>
-            <td><StateTag state=StateWord::of_cluster(row.state) reason=row.reason.map(|reason| reason.sentence()).unwrap_or_default()/></td>
+            <td>
+                <StateTag
+                    state=StateWord::of_cluster(row.state)
+                    reason=row.reason.map(|reason| reason.sentence()).unwrap_or_default()
+                />
+            </td>
             <td class="c-size nowrap">{row.size}<span class="l2">{row.shape}</span></td>
             <td class="right nowrap">{nodes}<span class="l2">{range}</span></td>
             <td class="right nowrap">{running}<span class="l2">{waiting}</span></td>

@@ -93,14 +93,24 @@ fn form(visit: &Visit, detail: &ClusterDetail) -> AnyView {
             <summary>"Keep more at certain hours"</summary>
             <PostForm function="add_minimum" state=state.clone() hidden=hidden>
                 <div class="cols-2 fields">
-                    <Field label="Nodes" name="nodes" kind="number" value=nodes problem=state.problem("nodes") required=true help=help/>
+                    <Field
+                        label="Nodes" name="nodes" kind="number" value=nodes problem=state.problem("nodes")
+                        required=true help=help
+                    />
                     <SelectField label="Days" name="days" options=days value=on problem=state.problem("days")/>
                     <Field label="From" name="from" kind="time" value=from problem=state.problem("from") required=true/>
                     <Field label="To" name="to" kind="time" value=to problem=state.problem("to") required=true/>
-                    <Field label="At other times" name="otherwise" kind="number" value=otherwise problem=state.problem("otherwise") required=true/>
-                    <SelectField label="Time zone" name="time_zone" options=zones value=zone problem=state.problem("time_zone")/>
+                    <Field
+                        label="At other times" name="otherwise" kind="number" value=otherwise
+                        problem=state.problem("otherwise") required=true
+                    />
+                    <SelectField
+                        label="Time zone" name="time_zone" options=zones value=zone problem=state.problem("time_zone")
+                    />
                 </div>
-                <div class="row"><SubmitButton look=Look::Plain icon="plus" pending="Adding…">"Add hours"</SubmitButton></div>
+                <div class="row">
+                    <SubmitButton look=Look::Plain icon="plus" pending="Adding…">"Add hours"</SubmitButton>
+                </div>
             </PostForm>
         </details>
     }

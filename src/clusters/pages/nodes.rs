@@ -58,7 +58,9 @@ fn line(visit: &Visit, node: &NodeRow) -> AnyView {
             // Jobs of an array have one name; the number tells them apart.
             let id = job.id.to_string();
             let href = paths::job(slug, &id);
-            view! { <span class="nowrap"><a href=href>{job.name.clone()}</a>" "<span class="faint xs">{id}</span></span> }
+            view! {
+                <span class="nowrap"><a href=href>{job.name.clone()}</a>" "<span class="faint xs">{id}</span></span>
+            }
         })
         .collect();
     let more = node.jobs.len().saturating_sub(5);
@@ -77,7 +79,10 @@ fn line(visit: &Visit, node: &NodeRow) -> AnyView {
     let facts = agent(node.agent.as_ref());
     view! {
         <tr data-key=key id=anchor>
-            <th scope="row"><span class="name">{id}</span><span class="l2 nowrap">"since "<Time at=node.created now=now zone=zone/></span></th>
+            <th scope="row">
+                <span class="name">{id}</span>
+                <span class="l2 nowrap">"since "<Time at=node.created now=now zone=zone/></span>
+            </th>
             <td><StateTag state=StateWord::of_node(node.state) reason=node.why()/></td>
             <td>{jobs}</td>
             <td class="c-cpu nowrap">{used}</td>

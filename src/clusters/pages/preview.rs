@@ -56,7 +56,8 @@ fn show(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
         view! {
             <EmptyState
                 heading="There is no history yet"
-                text=format!("No job has run on {name} to its end in the last {DAYS} days. A preview plays such jobs once more, so come back when some have run.")
+                text=format!("No job has run on {name} to its end in the last {DAYS} days. A preview plays such jobs \
+                              once more, so come back when some have run.")
             >
                 <LinkButton href=href icon="cluster">"Back to the cluster"</LinkButton>
             </EmptyState>
@@ -68,7 +69,9 @@ fn show(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
             Some(report) => result(slug, report, found.launch),
             None => view! {
                 <Card heading="Nothing tried yet">
-                    <p class="muted">"Change a setting and press “Try on last week”. Nothing is changed on the cluster itself."</p>
+                    <p class="muted">
+                        "Change a setting and press “Try on last week”. Nothing is changed on the cluster itself."
+                    </p>
                 </Card>
             }
             .into_any(),
@@ -105,7 +108,11 @@ fn form(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
         .problems
         .iter()
         .filter(|problem| !["min", "max", "idle", "warm", "order", "backfill"].contains(&problem.field.as_str()))
-        .map(|problem| view! { <Why tone=Tone::Failed title="That cannot be tried" text=problem.message.clone() alert=true/> })
+        .map(|problem| {
+            view! {
+                <Why tone=Tone::Failed title="That cannot be tried" text=problem.message.clone() alert=true/>
+            }
+        })
         .collect();
     view! {
         <Card heading="Settings to try">
@@ -116,10 +123,16 @@ fn form(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
                     <Field label="Fewest" name="min" kind="number" value=min problem=problem("min") required=true/>
                     <Field label="Most" name="max" kind="number" value=max problem=problem("max") required=true/>
                     <Field label="Idle, s" name="idle" kind="number" value=idle problem=problem("idle") required=true/>
-                    <Field label="Kept ready" name="warm" kind="number" value=warm problem=problem("warm") required=true/>
+                    <Field
+                        label="Kept ready" name="warm" kind="number" value=warm problem=problem("warm") required=true
+                    />
                 </div>
-                <SelectField label="Order of the queue" name="order" value=order options=orders problem=problem("order")/>
-                <SelectField label="Backfill" name="backfill" value=backfill options=passing problem=problem("backfill")/>
+                <SelectField
+                    label="Order of the queue" name="order" value=order options=orders problem=problem("order")
+                />
+                <SelectField
+                    label="Backfill" name="backfill" value=backfill options=passing problem=problem("backfill")
+                />
                 <SubmitButton pending="Playing…" icon="play" block=true>"Try on last week"</SubmitButton>
                 <p class="help">{note}</p>
             </form>
@@ -199,7 +212,8 @@ fn result(slug: &str, report: &Report, launch: Span) -> AnyView {
             .join(" ")
     );
     let model = format!(
-        "Played with the cluster’s own jobs, each as long as it really ran, on machines that nobody else uses. A launch takes {} there.",
+        "Played with the cluster’s own jobs, each as long as it really ran, on machines that nobody else uses. A \
+         launch takes {} there.",
         span(u64::try_from(launch.as_millis()).unwrap_or_default())
     );
     let picture = format!(

@@ -25,7 +25,9 @@ pub fn card(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     }
     let rest = waiting.saturating_sub(detail.queue.len() as u64);
     let rest = (rest > 0).then(|| {
-        view! { <div class="table-foot"><span>{format!("and {} behind them", counted(rest, "more", "more"))}</span></div> }
+        view! {
+            <div class="table-foot"><span>{format!("and {} behind them", counted(rest, "more", "more"))}</span></div>
+        }
     });
     let rows: Vec<_> = detail.queue.iter().map(|row| line(visit, row)).collect();
     view! {

@@ -52,7 +52,8 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
     let [node, _, at_max, _] = &detail.per_hour;
     let [at_rest, month] = &detail.at_rest;
     let said = format!(
-        "A node costs {node}/h. As it is saved: {at_rest}/h while nothing runs, {month} a month, and {at_max}/h at its most.{}",
+        "A node costs {node}/h. As it is saved: {at_rest}/h while nothing runs, {month} a month, and {at_max}/h at its \
+         most.{}",
         if detail.row.min == detail.own_min {
             String::new()
         } else {
@@ -97,14 +98,17 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
                         />
                     </div>
                     <p class="help">
-                        "Nodes kept ready wait idle beyond what runs, so that the next job starts at once. They give way to what others need."
+                        "Nodes kept ready wait idle beyond what runs, so that the next job starts at once. They give \
+                         way to what others need."
                     </p>
                     <p class="faint xs" data-live="cost">{said}</p>
                     {price}
                     {price::lost()}
                     {why}
                     <div class="row">
-                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>"Save scaling"</SubmitButton>
+                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
+                            "Save scaling"
+                        </SubmitButton>
                         {check}
                     </div>
                 </PostForm>
@@ -125,7 +129,9 @@ fn queue(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyV
                 {policy}
                 <p class="help"><a href=shares>"Weights and use of people"</a></p>
                 <div class="row">
-                    <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>"Save queue"</SubmitButton>
+                    <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
+                        "Save queue"
+                    </SubmitButton>
                 </div>
             </PostForm>
         </Card>

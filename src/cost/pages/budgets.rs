@@ -61,7 +61,8 @@ impl Shown {
             None => view! {
                 <EmptyState
                     art=false heading="The workspace has no budget"
-                    text="With one, everybody is told when half, four fifths and all of it are spent, and new work can be refused then."
+                    text="With one, everybody is told when half, four fifths and all of it are spent, and new work can \
+                          be refused then."
                 />
             }
             .into_any(),
@@ -80,16 +81,27 @@ impl Shown {
             self.table("Budgets of people", &self.budgets.people, may)
         };
         let own_only = (!self.budgets.are_all).then(|| {
-            view! { <Why tone=Tone::Neutral title="Only what concerns you" text="You see the workspace’s budget and your own."/> }
+            view! {
+                <Why
+                    tone=Tone::Neutral title="Only what concerns you"
+                    text="You see the workspace’s budget and your own."
+                />
+            }
         });
         let (tabs, form) = (tabs(&self.visit, true), self.form(because));
         view! {
-            <Page heading="Budgets" sub="How much a calendar month may cost. What runs goes on; what happens to new and to idle work is set with the budget.">
+            <Page
+                heading="Budgets"
+                sub="How much a calendar month may cost. What runs goes on; what happens to new and to idle work is \
+                     set with the budget."
+            >
                 {tabs}
                 {refused}
                 <div class="stack">
                     {own_only}
-                    <div data-live="workspace-budget"><Card heading="Workspace" note="all together" flush=true>{workspace}</Card></div>
+                    <div data-live="workspace-budget">
+                        <Card heading="Workspace" note="all together" flush=true>{workspace}</Card>
+                    </div>
                     <div data-live="people-budgets"><Card heading="People" flush=true>{people}</Card></div>
                     {form}
                 </div>
@@ -220,7 +232,8 @@ impl Shown {
         let help = |action: BudgetAction| match action {
             BudgetAction::Warn => "Those concerned are told at 50, 80 and 100 %. Nothing else happens.",
             BudgetAction::Refuse => {
-                "Jobs, instances and clusters that would be new, and starts, are refused until the month is over or the budget is raised. What runs goes on."
+                "Jobs, instances and clusters that would be new, and starts, are refused until the month is over or \
+                 the budget is raised. What runs goes on."
             }
             BudgetAction::StopIdle => {
                 "The same; and instances that nobody uses stop after 15 minutes, and clusters keep no idle nodes."
@@ -243,19 +256,24 @@ impl Shown {
                 <Card heading="Set a budget">
                     <PostForm function="set_budget" state=state.clone() hidden=hidden>
                         <div class="cols-2">
-                            <SelectField label="Whose" name="whose" options=options value=whose problem=state.problem("whose")/>
+                            <SelectField
+                                label="Whose" name="whose" options=options value=whose problem=state.problem("whose")
+                            />
                             <Field
-                                label="Person" name="person" value=person problem=state.problem("person") readonly=readonly
+                                label="Person" name="person" value=person problem=state.problem("person")
+                                readonly=readonly
                                 autocomplete="off" help="The e-mail address, for a person’s budget."
                             />
                         </div>
                         <div class="cols-2">
                             <Field
-                                label="Amount a month" name="amount" value=amount problem=state.problem("amount") required=true
+                                label="Amount a month" name="amount" value=amount problem=state.problem("amount")
+                                required=true
                                 readonly=readonly autocomplete="off" help=amount_help
                             />
                             <Field
-                                label="Time zone" name="time_zone" value=zone problem=state.problem("time_zone") readonly=readonly
+                                label="Time zone" name="time_zone" value=zone problem=state.problem("time_zone")
+                                readonly=readonly
                                 autocomplete="off" help="Where its months begin, such as Europe/Berlin."
                             />
                         </div>
@@ -265,7 +283,9 @@ impl Shown {
                         />
                         <WhyField state=state readonly=readonly/>
                         <div class="row">
-                            <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Set budget"</SubmitButton>
+                            <SubmitButton icon="check" pending="Saving…" disabled_because=because>
+                                "Set budget"
+                            </SubmitButton>
                         </div>
                     </PostForm>
                 </Card>

@@ -62,7 +62,8 @@ impl Shown {
             view! {
                 <EmptyState
                     heading="Nothing was used in these days"
-                    text="Every node is charged from the wish for it until it is gone, to the jobs on it or to who owns it. What it costs stands here day by day."
+                    text="Every node is charged from the wish for it until it is gone, to the jobs on it or to who \
+                          owns it. What it costs stands here day by day."
                 />
             }
             .into_any()
@@ -171,12 +172,20 @@ impl Shown {
             ];
             let parts: Vec<_> = parts
                 .into_iter()
-                .map(|(words, cost)| view! { <li><b class="num">{Money(cost).said(currency)}</b>{format!(" {words}")}</li> })
+                .map(|(words, cost)| {
+                    view! {
+                        <li><b class="num">{Money(cost).said(currency)}</b>{format!(" {words}")}</li>
+                    }
+                })
                 .collect();
             view! {
                 <div>
                     <dt><Icon name="moon" class="i-s"/>"Saved against always on"</dt>
-                    <dd><span class="big">{Money(saved.cost).said(currency)}</span><ul class="sub saved-by">{parts}</ul><p class="sub">{words}</p></dd>
+                    <dd>
+                        <span class="big">{Money(saved.cost).said(currency)}</span>
+                        <ul class="sub saved-by">{parts}</ul>
+                        <p class="sub">{words}</p>
+                    </dd>
                 </div>
             }
         });
@@ -198,7 +207,10 @@ impl Shown {
                 </div>
                 <div>
                     <dt><Icon name="clock" class="i-s"/>"An hour, as things run now"</dt>
-                    <dd><span class="big">{Price(spending.per_hour / 1_000).said(currency)}</span><p class="sub">{nodes}</p></dd>
+                    <dd>
+                        <span class="big">{Price(spending.per_hour / 1_000).said(currency)}</span>
+                        <p class="sub">{nodes}</p>
+                    </dd>
                 </div>
                 {saved}
             </dl>

@@ -62,10 +62,16 @@ fn switch(visit: &Visit, detail: &EngineDetail, refusal: Option<String>) -> AnyV
         let state = visit.form("pause_engine");
         return view! {
             <Card heading="Acting">
-                <p class="muted">"The engine acts. Paused, it plans on but starts, ends and removes nothing; jobs that run go on."</p>
+                <p class="muted">
+                    "The engine acts. Paused, it plans on but starts, ends and removes nothing; jobs that run go on."
+                </p>
                 <PostForm function="pause_engine" state=state.clone()>
                     <WhyField state=state.clone() help="Everybody who waits reads it."/>
-                    <div class="row"><SubmitButton look=Look::DangerQuiet icon="pause" disabled_because=refusal>"Pause all acting"</SubmitButton></div>
+                    <div class="row">
+                        <SubmitButton look=Look::DangerQuiet icon="pause" disabled_because=refusal>
+                            "Pause all acting"
+                        </SubmitButton>
+                    </div>
                 </PostForm>
             </Card>
         }
@@ -122,7 +128,8 @@ fn sites(sites: &[SiteRow]) -> AnyView {
         return view! {
             <EmptyState
                 art=false heading="No driver has reported yet"
-                text="A driver makes nodes: on this machine, in a Slurm partition, in Kubernetes. Once one has said what it has, it stands here."
+                text="A driver makes nodes: on this machine, in a Slurm partition, in Kubernetes. Once one has said \
+                      what it has, it stands here."
             />
         }
         .into_any();
@@ -142,7 +149,10 @@ fn sites(sites: &[SiteRow]) -> AnyView {
                     view! { <p class="muted">{driver.limits.clone()}</p>{isolation} }.into_any()
                 }
                 None => view! {
-                    <Banner tone=Tone::Warning text="No driver makes nodes here any more: it is switched off in the settings."/>
+                    <Banner
+                        tone=Tone::Warning
+                        text="No driver makes nodes here any more: it is switched off in the settings."
+                    />
                 }
                 .into_any(),
             };
@@ -207,7 +217,11 @@ fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView
             <td>{found.site.clone()}</td>
             <td><Time at=found.since now=now zone=zone/></td>
             <td class="right">
-                <LinkButton href=href small=true look=Look::DangerQuiet icon="trash" dialog=true disabled_because=because>"Remove"</LinkButton>
+                <LinkButton
+                    href=href small=true look=Look::DangerQuiet icon="trash" dialog=true disabled_because=because
+                >
+                    "Remove"
+                </LinkButton>
             </td>
         </tr>
     }

@@ -37,7 +37,8 @@ fn ask(visit: &Visit, found: UnknownRow) -> AnyView {
             <ConfirmCard
                 title=title function="remove_unknown" hidden=hidden state=state keep="Leave it" back=back go=go
                 icon="trash"
-                text="The driver found it and this server does not know it. Another server may: whatever runs there ends. This cannot be taken back."
+                text="The driver found it and this server does not know it. Another server may: whatever runs there \
+                      ends. This cannot be taken back."
             />
         </Page>
     }

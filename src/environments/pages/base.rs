@@ -35,7 +35,8 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     view! {
         <Page
             heading="Environment"
-            sub="The Python packages that every instance starts with, built once on this server. People install more into a layer of their own."
+            sub="The Python packages that every instance starts with, built once on this server. People install more \
+                 into a layer of their own."
         >
             {refused}
             <div class="split">
@@ -70,7 +71,9 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         EnvironmentStatus::Off => view! {
             <Why
                 tone=Tone::Warning title="No environment, and none is built" code="environment-off"
-                text="Building is switched off on this server, by the setting environment or because it makes no nodes. Build it in a shell on the server with atelier environment build, or set environment to auto."
+                text="Building is switched off on this server, by the setting environment or because it makes no \
+                      nodes. Build it in a shell on the server with atelier environment build, or set environment to \
+                      auto."
             />
         }
         .into_any(),
@@ -90,7 +93,8 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         }
         EnvironmentStatus::Ready(built) => {
             let text = format!(
-                "{}, {} on disk, built in {}. A rebuild takes the newest versions that the list allows; this one stays in use until it is done.",
+                "{}, {} on disk, built in {}. A rebuild takes the newest versions that the list allows; this one stays \
+                 in use until it is done.",
                 counted(built.packages.len() as u64, "package", "packages"),
                 megabytes(built.size),
                 took(built),
@@ -156,7 +160,8 @@ fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
 fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) -> AnyView {
     let state = visit.form("set_environment");
     let help = format!(
-        "One package a line, such as polars or pandas>=2,<3. At most {MAX_LINES} lines of {MAX_LINE} characters. No options, no addresses: another index is set in /etc/pip.conf of the server."
+        "One package a line, such as polars or pandas>=2,<3. At most {MAX_LINES} lines of {MAX_LINE} characters. No \
+         options, no addresses: another index is set in /etc/pip.conf of the server."
     );
     let list = state.value("requirements", &detail.list);
     let rows = u32::try_from(detail.list.lines().count().clamp(6, 20) + 2).unwrap_or(8);
@@ -168,7 +173,11 @@ fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
                     problem=state.problem("requirements") help=help rows=rows required=true
                 />
                 <WhyField state=state/>
-                <div class="row"><SubmitButton icon="check" pending="Saving…" disabled_because=refusal>"Save and build"</SubmitButton></div>
+                <div class="row">
+                    <SubmitButton icon="check" pending="Saving…" disabled_because=refusal>
+                        "Save and build"
+                    </SubmitButton>
+                </div>
             </PostForm>
         </Card>
     }

@@ -51,7 +51,9 @@ fn show(visit: &Visit, chosen: &(String, String), found: &Comparison) -> AnyView
     let action = paths::compare_environments(slug);
     let crumbs = vec![Crumb::new("Environments", paths::environments(slug))];
     view! {
-        <Page heading="Compare environments" crumbs=crumbs sub="What came, went and changed from one version to another.">
+        <Page
+            heading="Compare environments" crumbs=crumbs sub="What came, went and changed from one version to another."
+        >
             <form class="row" method="get" action=action>
                 <SelectField label="Before" name="before" value=chosen_before options=before/>
                 <SelectField label="After" name="after" value=chosen_after options=after/>

@@ -37,8 +37,12 @@ fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
     let newer = format!("{}?of={name}", paths::new_environment(slug));
     let remove = paths::delete_environment(slug, &name);
     let actions = view! {
-        <LinkButton href=newer look=Look::Primary icon="plus" disabled_because=refusal.clone()>"New version"</LinkButton>
-        <LinkButton href=remove look=Look::DangerQuiet icon="trash" disabled_because=refusal.clone() dialog=true>"Delete"</LinkButton>
+        <LinkButton href=newer look=Look::Primary icon="plus" disabled_because=refusal.clone()>
+            "New version"
+        </LinkButton>
+        <LinkButton href=remove look=Look::DangerQuiet icon="trash" disabled_because=refusal.clone() dialog=true>
+            "Delete"
+        </LinkButton>
     }
     .into_any();
     let refused = visit.form("build_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
@@ -80,7 +84,9 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
         let (hidden, refusal) = (hidden.clone(), refusal.clone());
         view! {
             <PostForm function="build_environment" hidden=hidden>
-                <SubmitButton icon="restart" pending="Asking…" look=Look::Plain disabled_because=refusal>{words}</SubmitButton>
+                <SubmitButton icon="restart" pending="Asking…" look=Look::Plain disabled_because=refusal>
+                    {words}
+                </SubmitButton>
             </PostForm>
         }
         .into_any()
@@ -106,7 +112,8 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
             let kernel = if built.has_kernel {
                 "Jobs can name it, and JupyterLab offers it as a kernel."
             } else {
-                "Jobs can name it. JupyterLab does not offer it: ipykernel and nbconvert could not be installed beside this list."
+                "Jobs can name it. JupyterLab does not offer it: ipykernel and nbconvert could not be installed beside \
+                 this list."
             };
             let seconds = built.built_in().as_secs().max(1);
             let text = format!("{text}, {} on disk, built in {seconds} s. {kernel}", megabytes(built.size));
@@ -122,7 +129,11 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
             view! {
                 <Why tone=Tone::Failed title=title text=text code="environment-failed">
                     {build}
-                    <p class="muted">"Tried "<Time at=at now=now zone=zone/>". A version never changes: correct the list in a new one."</p>
+                    <p class="muted">
+                        "Tried "
+                        <Time at=at now=now zone=zone/>
+                        ". A version never changes: correct the list in a new one."
+                    </p>
                 </Why>
             }
             .into_any()
@@ -184,7 +195,10 @@ fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
             let (by, at, zone) = (version.row.author_name.clone(), version.row.created_at, zone.clone());
             view! {
                 <tr data-key=number.to_string() aria-current=current>
-                    <th scope="row"><a class="name" href=href>{format!("Version {number}")}</a><span class="l2">{by}", "<Time at=at now=now zone=zone/></span></th>
+                    <th scope="row">
+                        <a class="name" href=href>{format!("Version {number}")}</a>
+                        <span class="l2">{by}", "<Time at=at now=now zone=zone/></span>
+                    </th>
                     <td>{tag(&version.state)}{diff}</td>
                 </tr>
             }
@@ -213,7 +227,9 @@ fn users(visit: &Visit, detail: &NamedDetail) -> AnyView {
         .take(SHOWN)
         .map(|(job, version)| {
             let id = job.to_string();
-            view! { <li><a class="mono" href=paths::job(slug, &id)>{id.clone()}</a>{format!(", version {version}")}</li> }
+            view! {
+                <li><a class="mono" href=paths::job(slug, &id)>{id.clone()}</a>{format!(", version {version}")}</li>
+            }
         })
         .collect();
     let more = detail.view.jobs.len().saturating_sub(SHOWN);

@@ -25,7 +25,10 @@ pub fn card(visit: &Visit) -> AnyView {
             let (now, zone, at) = (visit.viewer.now, visit.viewer.time_zone.clone(), built.built_at);
             let size = format!("{} MB", built.size.div_ceil(1_000_000));
             view! {
-                <p>"Every instance offers it from its next start on. It starts when somebody opens it, and keeps settings and extensions in their home."</p>
+                <p>
+                    "Every instance offers it from its next start on. It starts when somebody opens it, and keeps \
+                     settings and extensions in their home."
+                </p>
                 <DefList>
                     <Def term="Version"><span class="mono">{format!("code-server {VERSION}")}</span></Def>
                     <Def term="Installed"><Time at=at now=now zone=zone/></Def>
@@ -40,8 +43,11 @@ pub fn card(visit: &Visit) -> AnyView {
                 || view! { <CodeBlock text=failure.lines.join("\n") label="The last lines of the installation"/> },
             );
             let again = button("Try again", refusal);
-            view! { <Why tone=Tone::Failed title="It could not be installed" text=text code="editor-failed">{again}</Why>{log} }
-                .into_any()
+            view! {
+                <Why tone=Tone::Failed title="It could not be installed" text=text code="editor-failed">{again}</Why>
+                {log}
+            }
+            .into_any()
         }
     };
     let refused = visit.form("install_editor").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
@@ -57,7 +63,8 @@ fn absent(refusal: Option<String>) -> AnyView {
     let missing = missing_packages();
     let warning = (!missing.is_empty()).then(|| {
         let text = format!(
-            "It is compiled on this server, and these packages of the system are missing: {}. Install them first: apt-get install {}",
+            "It is compiled on this server, and these packages of the system are missing: {}. Install them first: \
+             apt-get install {}",
             missing.join(", "),
             missing.join(" ")
         );
@@ -65,7 +72,10 @@ fn absent(refusal: Option<String>) -> AnyView {
     });
     let button = button("Install VS Code", refusal);
     view! {
-        <p class="muted">{format!("Not installed. code-server {VERSION} and Node.js 24 are downloaded and partly compiled, which takes some minutes and 1 GB of disk.")}</p>
+        <p class="muted">
+            {format!("Not installed. code-server {VERSION} and Node.js 24 are downloaded and partly compiled, which \
+                      takes some minutes and 1 GB of disk.")}
+        </p>
         {warning}
         {button}
     }
@@ -75,7 +85,9 @@ fn absent(refusal: Option<String>) -> AnyView {
 fn button(words: &'static str, refusal: Option<String>) -> AnyView {
     view! {
         <PostForm function="install_editor" class="row">
-            <SubmitButton icon="download" look=Look::Plain pending="Beginning…" disabled_because=refusal>{words}</SubmitButton>
+            <SubmitButton icon="download" look=Look::Plain pending="Beginning…" disabled_because=refusal>
+                {words}
+            </SubmitButton>
         </PostForm>
     }
     .into_any()
@@ -91,7 +103,9 @@ fn installing(visit: &Visit, phase: EditorPhase, since: atelier_domain::Timestam
     let log = (!lines.is_empty())
         .then(|| view! { <CodeBlock text=lines.join("\n") label="The last lines of the installation"/> });
     view! {
-        <Why tone=Tone::Neutral title=title text=text><p class="muted">"Begun "<Time at=since now=now zone=zone/></p></Why>
+        <Why tone=Tone::Neutral title=title text=text>
+            <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
+        </Why>
         {log}
     }
     .into_any()

@@ -43,7 +43,8 @@ fn show(visit: &Visit, form: &EnvironmentForm) -> AnyView {
         let mut text = match frozen.packages.len() {
             0 => "You have installed nothing into it; the list is what all instances start with.".to_owned(),
             count => format!(
-                "{} that you installed there, with their versions, and what all instances start with. Look through the list before you save it.",
+                "{} that you installed there, with their versions, and what all instances start with. Look through the \
+                 list before you save it.",
                 counted(count as u64, "package", "packages")
             ),
         };
@@ -105,7 +106,9 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
     let rows = u32::try_from(recipe.lines().count().clamp(8, 24) + 2).unwrap_or(10);
     let python = if form.python.is_empty() { String::new() } else { format!(" Python is {} here.", form.python) };
     let help = format!(
-        "Requirements, one package a line, such as pandas>=2,<3; or a list as conda writes it, under “dependencies:”. At most {MAX_PACKAGES} packages, lines of {MAX_LINE} characters. No options and no addresses.{python} ipykernel and nbconvert are added, so that notebooks can use it, in instances and as jobs."
+        "Requirements, one package a line, such as pandas>=2,<3; or a list as conda writes it, under “dependencies:”. \
+         At most {MAX_PACKAGES} packages, lines of {MAX_LINE} characters. No options and no addresses.{python} \
+         ipykernel and nbconvert are added, so that notebooks can use it, in instances and as jobs."
     );
     let build = form.builds.then(|| {
         view! {

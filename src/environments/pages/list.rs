@@ -31,11 +31,13 @@ fn show(visit: &Visit, list: &EnvironmentList) -> AnyView {
     let refusal = visit.viewer.rights.check(Action::EnvironmentWrite, Whose::Own).err();
     let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
     let off = (!list.builds).then(|| {
-        let text = "This server builds no environments: that is switched off by the setting environment, or it makes no nodes.";
+        let text = "This server builds no environments: that is switched off by the setting environment, or it makes \
+                    no nodes.";
         view! { <Banner tone=Tone::Warning text=text/> }
     });
     let sub = format!(
-        "Python packages for jobs and notebooks: named, in versions that never change, built once and shared. What nothing has used for {} is removed from the disk and built again when it is needed.",
+        "Python packages for jobs and notebooks: named, in versions that never change, built once and shared. What \
+         nothing has used for {} is removed from the disk and built again when it is needed.",
         counted(list.kept_days.into(), "day", "days")
     );
     let create = view! {
@@ -52,7 +54,8 @@ fn show(visit: &Visit, list: &EnvironmentList) -> AnyView {
                     {off}
                     <EmptyState
                         heading="The same packages, everywhere"
-                        text="Write a list of packages once, as requirements or as conda writes them. Jobs name it, and JupyterLab offers it as a kernel."
+                        text="Write a list of packages once, as requirements or as conda writes them. Jobs name it, \
+                              and JupyterLab offers it as a kernel."
                     >
                         {actions}
                     </EmptyState>

@@ -47,7 +47,10 @@ fn rename(visit: &Visit, chosen: Chosen) -> AnyView {
         <Page heading=heading crumbs=crumbs>
             <Card>
                 <PostForm function="move_file" state=state.clone() hidden=vec![("path", path.as_str().to_owned())]>
-                    <Field label="Name" name="name" value=name problem=state.problem("name") required=true autofocus=true autocomplete="off"/>
+                    <Field
+                        label="Name" name="name" value=name problem=state.problem("name") required=true autofocus=true
+                        autocomplete="off"
+                    />
                     <Field
                         label="Folder" name="folder" value=place problem=state.problem("folder") autocomplete="off"
                         help="A path such as Users/ines/data; empty for the top. Nothing is ever replaced."
@@ -104,7 +107,8 @@ fn delete(visit: &Visit, chosen: Chosen) -> AnyView {
         let go = if going.len() == 1 { "Delete it".to_owned() } else { format!("Delete {}", going.len()) };
         view! {
             <ConfirmCard
-                title=title text="It goes to your trash and can be brought back for 30 days, unless you empty the trash before."
+                title=title
+                text="It goes to your trash and can be brought back for 30 days, unless you empty the trash before."
                 rows=consequences(&chosen) function="delete_files" hidden=hidden state=visit.form("delete_files")
                 asks_why=false keep="Keep it" back=back go=go icon="trash"
             />

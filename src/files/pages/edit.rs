@@ -61,7 +61,9 @@ fn edit(visit: &Visit, editor: EditorPage) -> AnyView {
 
 fn refusal(state: &FormState) -> Option<impl IntoView + use<>> {
     state.refusal().map(|reason| {
-        view! { <Why tone=Tone::Failed title="This was not saved; what you typed is still below" text=reason alert=true/> }
+        view! {
+            <Why tone=Tone::Failed title="This was not saved; what you typed is still below" text=reason alert=true/>
+        }
     })
 }
 
@@ -91,7 +93,8 @@ pub fn NewFilePage() -> impl IntoView {
                             <input type="hidden" name="path" value=path/>
                             {refusal}
                             <Field
-                                label="Name" name="name" value=name problem=wrong_name required=true autofocus=true autocomplete="off"
+                                label="Name" name="name" value=name problem=wrong_name required=true autofocus=true
+                                autocomplete="off"
                                 placeholder="train.py"
                             />
                             <TextField label="Text" name="text" value=text problem=wrong_text rows=18 code=true/>

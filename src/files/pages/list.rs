@@ -102,7 +102,9 @@ fn actions(slug: &str, page: &FolderPage) -> AnyView {
     view! {
         {home}
         {zip}
-        <LinkButton href=paths::file_page(slug, "new", path) look=Look::Primary icon="plus" disabled_because=refusal>"New file"</LinkButton>
+        <LinkButton href=paths::file_page(slug, "new", path) look=Look::Primary icon="plus" disabled_because=refusal>
+            "New file"
+        </LinkButton>
     }
     .into_any()
 }
@@ -118,7 +120,8 @@ fn notices(visit: &Visit, page: &FolderPage) -> AnyView {
         view! {
             <Banner
                 tone=Tone::Warning
-                text="On this server all programs run as one user: the portal keeps people’s folders apart, but a program in a job or an instance can read all of them."
+                text="On this server all programs run as one user: the portal keeps people’s folders apart, but a \
+                      program in a job or an instance can read all of them."
             />
         }
     });
@@ -149,7 +152,8 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
     let header = |label, order: Order, class: &'static str| {
         view! {
             <SortHeader
-                label=label key=key(order) sort=sort.clone() query=query.clone() descending_first=order != Order::Name class=class
+                label=label key=key(order) sort=sort.clone() query=query.clone() descending_first=order != Order::Name
+                class=class
             />
         }
     };
@@ -270,14 +274,17 @@ fn nothing(query: &Query, page: &FolderPage) -> AnyView {
         let clear = query.clone().from_the_start().with("q", "").url();
         let heading = format!("Nothing here matches “{}”", query.get("q"));
         return view! {
-            <EmptyState art=false heading=heading text="Names in this folder are searched, not those in the folders below it.">
+            <EmptyState
+                art=false heading=heading text="Names in this folder are searched, not those in the folders below it."
+            >
                 <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
             </EmptyState>
         }
         .into_any();
     }
     let text = if page.refusal.is_none() {
-        "Drop files on the box beside this, or choose them there. Programs in your instances and jobs find them at the same path."
+        "Drop files on the box beside this, or choose them there. Programs in your instances and jobs find them at the \
+         same path."
     } else {
         "Whoever may write here has put nothing into it yet."
     };
@@ -290,12 +297,18 @@ fn side(visit: &Visit, page: &FolderPage) -> AnyView {
     let uploads = page.refusal.is_none().then(|| upload(slug, page));
     let folder = page.refusal.is_none().then(|| {
         let (state, hidden) = (visit.form("make_folder"), vec![("path", page.path.as_str().to_owned())]);
-        let help = if page.path.is_top() { "At the top a folder is shared: everybody may change what is in it." } else { "" };
+        let help =
+            if page.path.is_top() { "At the top a folder is shared: everybody may change what is in it." } else { "" };
         view! {
             <Card heading="New folder">
                 <PostForm function="make_folder" state=state.clone() hidden=hidden>
-                    <Field label="Name" name="name" value=state.value("name", "") problem=state.problem("name") required=true autocomplete="off" help=help/>
-                    <div class="row"><SubmitButton look=Look::Plain icon="folder" pending="Making…">"Make folder"</SubmitButton></div>
+                    <Field
+                        label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
+                        required=true autocomplete="off" help=help
+                    />
+                    <div class="row">
+                        <SubmitButton look=Look::Plain icon="folder" pending="Making…">"Make folder"</SubmitButton>
+                    </div>
                 </PostForm>
             </Card>
         }
@@ -397,7 +410,10 @@ fn upload(slug: &str, page: &FolderPage) -> AnyView {
                 method="post" action=action enctype="multipart/form-data" class="stack drop" data-post="upload_files"
                 data-upload=pieces data-upload-into=into
             >
-                <Checkbox name="replace" label="Replace files of the same name" help="Otherwise they are left as they are, and you are told."/>
+                <Checkbox
+                    name="replace" label="Replace files of the same name"
+                    help="Otherwise they are left as they are, and you are told."
+                />
                 <div class="field">
                     <label for="f-upload">"Files"</label>
                     <input class="input" id="f-upload" name="upload" type="file" multiple=true/>

@@ -10,7 +10,9 @@ pub fn show(slug: &str, path: &FilePath, notebook: Notebook) -> AnyView {
     let cells: Vec<_> =
         notebook.cells.into_iter().enumerate().map(|(number, one)| cell(slug, path, number, one)).collect();
     let cut = notebook.is_cut.then(|| {
-        view! { <p class="faint xs">"Only the first cells are shown. Open the notebook in JupyterLab for all of them."</p> }
+        view! {
+            <p class="faint xs">"Only the first cells are shown. Open the notebook in JupyterLab for all of them."</p>
+        }
     });
     view! { <div class="notebook">{cells}</div>{cut} }.into_any()
 }

@@ -33,7 +33,10 @@ fn show(visit: &Visit, trash: &[Deleted]) -> AnyView {
     let crumbs = vec![Crumb::new("Files", paths::files(slug, ""))];
     let empty = format!("{}/empty", paths::trash(slug));
     let actions = (!trash.is_empty()).then(|| {
-        view! { <LinkButton href=empty look=Look::DangerQuiet icon="trash" dialog=true>"Empty the trash"</LinkButton> }.into_any()
+        view! {
+            <LinkButton href=empty look=Look::DangerQuiet icon="trash" dialog=true>"Empty the trash"</LinkButton>
+        }
+        .into_any()
     });
     let size = bytes(trash.iter().map(|one| one.size).sum());
     let content = if trash.is_empty() {
@@ -76,7 +79,9 @@ fn row(visit: &Visit, one: &Deleted) -> AnyView {
     let label = format!("Bring back {path}");
     view! {
         <tr data-key=one.id.clone()>
-            <th scope="row"><span class="file"><Icon name=icon(one.kind, &one.path) class="i-s"/><span>{path}</span></span></th>
+            <th scope="row">
+                <span class="file"><Icon name=icon(one.kind, &one.path) class="i-s"/><span>{path}</span></span>
+            </th>
             <td class="right nowrap">{size}</td>
             <td class="right"><Time at=at now=now zone=zone/></td>
             <td class="right">

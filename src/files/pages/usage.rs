@@ -37,11 +37,18 @@ fn show(visit: &Visit, page: &UsagePage) -> AnyView {
     };
     let disk = format!("{} of {} free", bytes(free), bytes(size));
     let all = format!("{} in Files altogether", bytes(page.total));
-    let partial = page.is_partial.then(|| view! { <p class="faint xs">"There is more than was counted: folders that lie very deep, or very many files."</p> });
+    let partial = page.is_partial.then(|| {
+        view! {
+            <p class="faint xs">"There is more than was counted: folders that lie very deep, or very many files."</p>
+        }
+    });
     let (at, now, zone) = (page.at, visit.viewer.now, visit.viewer.time_zone.clone());
     let (hints, largest, people) = (hints(visit, page), largest(visit, page), people(page));
     view! {
-        <Page heading="What uses the room" crumbs=crumbs sub="Counted on disk, your trash and unfinished uploads included.">
+        <Page
+            heading="What uses the room" crumbs=crumbs
+            sub="Counted on disk, your trash and unfinished uploads included."
+        >
             <div class="split files">
                 <div class="stack">{hints}{largest}{people}</div>
                 <aside class="stack">
@@ -93,7 +100,10 @@ fn hints(visit: &Visit, page: &UsagePage) -> AnyView {
 
 fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
     if page.mine.largest.is_empty() {
-        return view! { <EmptyState heading="You keep nothing in Files yet" text="Your largest files are named here."/> }.into_any();
+        return view! {
+            <EmptyState heading="You keep nothing in Files yet" text="Your largest files are named here."/>
+        }
+        .into_any();
     }
     let slug = visit.slug();
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
@@ -118,7 +128,13 @@ fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
         <Card heading="Your largest files" flush=true>
             <TableWrap>
                 <table class="table tight">
-                    <thead><tr><th scope="col">"File"</th><th scope="col" class="right">"Size"</th><th scope="col" class="right">"Changed"</th></tr></thead>
+                    <thead>
+                        <tr>
+                            <th scope="col">"File"</th>
+                            <th scope="col" class="right">"Size"</th>
+                            <th scope="col" class="right">"Changed"</th>
+                        </tr>
+                    </thead>
                     <tbody>{rows}</tbody>
                 </table>
             </TableWrap>
@@ -147,7 +163,13 @@ fn people(page: &UsagePage) -> AnyView {
         <Card heading="Everybody" note="for who sets the limit" flush=true>
             <TableWrap>
                 <table class="table tight">
-                    <thead><tr><th scope="col">"Person"</th><th scope="col" class="right">"Uses"</th><th scope="col" class="right">"Files"</th></tr></thead>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Person"</th>
+                            <th scope="col" class="right">"Uses"</th>
+                            <th scope="col" class="right">"Files"</th>
+                        </tr>
+                    </thead>
                     <tbody>{rows}</tbody>
                 </table>
             </TableWrap>

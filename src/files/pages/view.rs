@@ -66,7 +66,11 @@ fn actions(slug: &str, detail: &FileDetail) -> AnyView {
     let path = detail.path.as_str();
     let refusal = detail.refusal.clone();
     let edit = detail.is_text.then(|| {
-        view! { <LinkButton href=paths::file_page(slug, "edit", path) icon="pencil" disabled_because=refusal>"Edit"</LinkButton> }
+        view! {
+            <LinkButton href=paths::file_page(slug, "edit", path) icon="pencil" disabled_because=refusal>
+                "Edit"
+            </LinkButton>
+        }
     });
     let run = detail.runs.then(|| {
         let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("file", path).finish();
@@ -74,7 +78,9 @@ fn actions(slug: &str, detail: &FileDetail) -> AnyView {
         view! { <LinkButton href=href icon="play">"Run as a job"</LinkButton> }
     });
     let download = (detail.entry.kind == Kind::File).then(|| {
-        view! { <LinkButton href=paths::file_download(slug, path) look=Look::Primary icon="download">"Download"</LinkButton> }
+        view! {
+            <LinkButton href=paths::file_download(slug, path) look=Look::Primary icon="download">"Download"</LinkButton>
+        }
     });
     view! { {edit}{run}{download} }.into_any()
 }
@@ -90,16 +96,21 @@ fn facts(visit: &Visit, detail: &FileDetail) -> AnyView {
         .iter()
         .map(|name| {
             let href = paths::open_app(slug, name, JUPYTER, &lab_address(detail.path.as_str()));
-            view! { <LinkButton href=href block=true icon="notebook">{format!("Open in JupyterLab on {name}")}</LinkButton> }
+            view! {
+                <LinkButton href=href block=true icon="notebook">{format!("Open in JupyterLab on {name}")}</LinkButton>
+            }
         })
         .collect();
     let labs = (!labs.is_empty()).then(|| view! { <div class="stack-s">{labs}</div> });
     let change = detail.refusal.is_none().then(|| {
-        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("id", detail.path.as_str()).finish();
+        let query =
+            url::form_urlencoded::Serializer::new(String::new()).append_pair("id", detail.path.as_str()).finish();
         let delete = format!("{}?{query}", paths::delete_files(slug));
         view! {
             <div class="row">
-                <LinkButton href=paths::file_page(slug, "move", detail.path.as_str()) small=true icon="pencil">"Rename or move"</LinkButton>
+                <LinkButton href=paths::file_page(slug, "move", detail.path.as_str()) small=true icon="pencil">
+                    "Rename or move"
+                </LinkButton>
                 <LinkButton href=delete look=Look::DangerQuiet small=true icon="trash" dialog=true>"Delete"</LinkButton>
             </div>
         }

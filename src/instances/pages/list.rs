@@ -101,14 +101,16 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
     let engine = (counts.sites == 0).then(|| {
         view! {
             <p class="faint xs">
-                "No driver has reported a place for nodes yet. An instance can be made once there is one, and a size for it."
+                "No driver has reported a place for nodes yet. An instance can be made once there is one, and a size \
+                 for it."
             </p>
         }
     });
     view! {
         <EmptyState
             heading="Your workstations will be here"
-            text="An instance is a machine of your own with JupyterLab and a terminal. It sleeps when you do, and your files stay."
+            text="An instance is a machine of your own with JupyterLab and a terminal. It sleeps when you do, and your \
+                  files stay."
         >
             <LinkButton href=create look=Look::Primary large=true icon="plus" disabled_because=refusal>
                 "New instance"
@@ -136,7 +138,8 @@ fn nothing_fits(query: &Query) -> AnyView {
     view! {
         <EmptyState
             art=false heading="No instance fits this filter"
-            text="Names, sizes, owners and tags are searched. Narrow with owner:me, state:running, size:gpu* or tag:project."
+            text="Names, sizes, owners and tags are searched. Narrow with owner:me, state:running, size:gpu* or \
+                  tag:project."
         >
             <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
         </EmptyState>
@@ -250,9 +253,14 @@ fn line(visit: &Visit, row: InstanceView, cpu: Vec<u32>) -> impl IntoView + use<
             <th scope="row" class="c-name"><a class="name" href=href>{row.name}</a>" "{scripts}{next}</th>
             <td class="c-state"><StateTag state=StateWord::of_instance(row.state) reason=why/></td>
             <td class="c-apps">{apps}</td>
-            <td class="c-size"><span class="l1">{row.instance.size.to_string()}</span><span class="l2 nowrap">{shape}</span></td>
+            <td class="c-size">
+                <span class="l1">{row.instance.size.to_string()}</span>
+                <span class="l2 nowrap">{shape}</span>
+            </td>
             <td class="c-cpu"><Spark label="CPU, last hour" points=cpu is_bad=is_bad/></td>
-            <td class="c-owner"><span class="who"><Avatar name=row.owner_name/><span class="who-text">{owner}</span></span></td>
+            <td class="c-owner">
+                <span class="who"><Avatar name=row.owner_name/><span class="who-text">{owner}</span></span>
+            </td>
             <td class="c-cost right nowrap">{cost}<span class="l2">{rate}</span></td>
         </tr>
     }

@@ -168,8 +168,8 @@ fn asleep_for_visitor(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> 
     let row = &detail.view;
     let title = format!("{} is not running", row.name);
     let text = format!(
-        "{} shares {} with you, but does not run it now. A share does not start instances: ask {} to start it. This page goes on by \
-         itself when it runs.",
+        "{} shares {} with you, but does not run it now. A share does not start instances: ask {} to start it. This \
+         page goes on by itself when it runs.",
         row.owner_name, app.label, row.owner_name
     );
     let (back, look) = (paths::instance(visit.slug(), &row.name), format!("Look at {}", row.name));
@@ -194,7 +194,8 @@ fn not_yours(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
     let may = visit.viewer.rights.check(Action::InstanceOperate, Whose::Others).is_ok();
     let more = if may { " You may start and stop it." } else { "" };
     let text = format!(
-        "{} belongs to {}, and what runs in it runs as them. Nobody else opens it, whatever their roles, unless {} shares it with them.{more}",
+        "{} belongs to {}, and what runs in it runs as them. Nobody else opens it, whatever their roles, unless {} \
+         shares it with them.{more}",
         row.name, row.owner_name, row.owner_name
     );
     let code = format!("{} · request {}", Action::InstanceConnect.key(), page::request_id());

@@ -52,7 +52,10 @@ fn line(visit: &Visit, row: &SharedWithMe) -> AnyView {
         let (href, label) = (paths::open_app(slug, &row.name, &row.app, next), format!("Open {title}"));
         view! {
             <span class="apps">
-                <a class="app" href=href target="_blank" rel="noopener" aria-label=label><Icon name="external"/>"Open"</a>
+                <a class="app" href=href target="_blank" rel="noopener" aria-label=label>
+                    <Icon name="external"/>
+                    "Open"
+                </a>
             </span>
         }
         .into_any()
@@ -62,7 +65,10 @@ fn line(visit: &Visit, row: &SharedWithMe) -> AnyView {
     let key = format!("{}-{}", row.instance, row.app);
     view! {
         <tr data-key=key>
-            <th scope="row"><span class="name">{title}</span><span class="l2">{row.level.label()}": "{meaning}</span></th>
+            <th scope="row">
+                <span class="name">{title}</span>
+                <span class="l2">{row.level.label()}": "{meaning}</span>
+            </th>
             <td data-label="State"><StateTag state=StateWord::of_instance(row.state)/></td>
             <td data-label="From"><Who name=row.owner.name.clone()/></td>
             <td data-label="Until">{until}</td>

@@ -70,7 +70,8 @@ fn form(visit: &Visit, state: &FormState, wizard: Wizard, back: String) -> AnyVi
         view! { <Why tone=Tone::Failed title="Nothing was created" text=reason alert=true/> }
     });
     let lost = wizard.is_lost.then(|| {
-        let text = "What was typed before is no longer kept: more than a day has passed, or the address is somebody else’s. Begin again.";
+        let text = "What was typed before is no longer kept: more than a day has passed, or the address is somebody \
+                    else’s. Begin again.";
         view! { <Banner tone=Tone::Warning text=text/> }
     });
     // What only the engine could know is said first; what is typed wrong is known here.
@@ -137,7 +138,9 @@ fn stepper(current: Step) -> AnyView {
         .into_iter()
         .map(|step| {
             let here = (step == current).then_some("step");
-            view! { <li><button type="submit" name="go" value=step.key() aria-current=here>{step.label()}</button></li> }
+            view! {
+                <li><button type="submit" name="go" value=step.key() aria-current=here>{step.label()}</button></li>
+            }
         })
         .collect();
     view! { <ol class="steps" aria-label="Steps">{steps}</ol> }.into_any()

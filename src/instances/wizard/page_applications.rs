@@ -14,8 +14,8 @@ pub fn step(_visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
     let owner = wizard.known.people.iter().find(|(id, _)| id.as_str() == wizard.fields.get("owner"));
     let behalf = owner.map(|(_, name)| {
         let text = format!(
-            "{name} will own it, and these are yours: until {name} has read and accepted them, they run in an empty home and \
-             without tokens."
+            "{name} will own it, and these are yours: until {name} has read and accepted them, they run in an empty \
+             home and without tokens."
         );
         view! { <p class="muted"><Icon name="info" class="i-s"/>" "{text}</p> }
     });
@@ -24,8 +24,18 @@ pub fn step(_visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         <section class="card">
             <header><h2>"Applications"</h2></header>
             <div class="body cols-2 apps">
-                <p><Icon name="notebook"/><b>"JupyterLab"</b><span class="help">"Notebooks with numpy, pandas, scikit-learn and matplotlib; pip install adds more and stays."</span></p>
-                <p><Icon name="terminal"/><b>"Terminal"</b><span class="help">"A shell in the home. It goes on while nobody looks."</span></p>
+                <p>
+                    <Icon name="notebook"/>
+                    <b>"JupyterLab"</b>
+                    <span class="help">
+                        "Notebooks with numpy, pandas, scikit-learn and matplotlib; pip install adds more and stays."
+                    </span>
+                </p>
+                <p>
+                    <Icon name="terminal"/>
+                    <b>"Terminal"</b>
+                    <span class="help">"A shell in the home. It goes on while nobody looks."</span>
+                </p>
             </div>
         </section>
         {behalf}
@@ -56,7 +66,8 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
             <div class="body stack">
                 <TextField
                     label=heading name=text value=value problem=state.problem(text) rows=6
-                    help="Lines for sh, or for what the first line names, such as #!/usr/bin/env python3. It runs as the owner, in the home, in the instance’s sandbox."
+                    help="Lines for sh, or for what the first line names, such as #!/usr/bin/env python3. It runs as \
+                          the owner, in the home, in the instance’s sandbox."
                 />
                 <div class="cols-3">
                     <div class="field">
@@ -70,7 +81,8 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
                         help="Words and quotes, read without a shell: $1, $2 …"
                     />
                     <crate::components::Field
-                        label="Time limit, minutes" name=limit kind="number" value=minutes problem=state.problem(limit) required=true
+                        label="Time limit, minutes" name=limit kind="number" value=minutes problem=state.problem(limit)
+                        required=true
                         help="It fails when this is over: 1 to 1440."
                     />
                 </div>

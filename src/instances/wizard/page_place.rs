@@ -37,7 +37,8 @@ pub fn access(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         wizard.known.people.iter().find(|(id, _)| id.as_str() == fields.get("owner")).map(|(_, name)| name.clone());
     let behalf = other.map(|name| {
         let text = format!(
-            "You make it for {name}. Scripts that you add run without their home and without tokens, until {name} has read and accepted them."
+            "You make it for {name}. Scripts that you add run without their home and without tokens, until {name} has \
+             read and accepted them."
         );
         view! { <p class="muted">{text}</p> }
     });
@@ -53,7 +54,9 @@ pub fn access(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
                 {owner}
                 {behalf}
                 <ul class="list">
-                    <li>"Its applications and its home belong to that person alone. No role opens them, not even Owner."</li>
+                    <li>
+                        "Its applications and its home belong to that person alone. No role opens them, not even Owner."
+                    </li>
                     <li>"Compute Operators, Contributors and Owners may start, stop, resize and delete it."</li>
                     <li>"Everybody in the workspace sees that it exists, its state and its size."</li>
                 </ul>
@@ -62,7 +65,10 @@ pub fn access(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         <section class="card">
             <header><h2>"Quota while it is stopped"</h2></header>
             <div class="body">
-                <ChoiceList legend="Quota while it is stopped" legend_hidden=true name="quota" kind=ChoiceKind::One choices=quotas/>
+                <ChoiceList
+                    legend="Quota while it is stopped" legend_hidden=true name="quota" kind=ChoiceKind::One
+                    choices=quotas
+                />
             </div>
         </section>
     }

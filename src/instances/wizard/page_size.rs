@@ -75,12 +75,15 @@ fn name(state: &FormState, wizard: &Wizard) -> AnyView {
         <div class="field">
             <label for="f-name">"Name"</label>
             <input
-                class="input" id="f-name" name="name" type="text" value=value maxlength="24" autocomplete="off" spellcheck="false"
+                class="input" id="f-name" name="name" type="text" value=value maxlength="24" autocomplete="off"
+                spellcheck="false"
                 autocapitalize="none" autofocus=true data-ask=CheckName::PATH aria-invalid=is_wrong.then_some("true")
                 aria-describedby="f-name-answer f-name-help"
             />
             {name_answer(&verdict)}
-            <p class="help" id="f-name-help">"3 to 24 of a–z, 0–9 and hyphens, beginning with a letter. It cannot be changed later."</p>
+            <p class="help" id="f-name-help">
+                "3 to 24 of a–z, 0–9 and hyphens, beginning with a letter. It cannot be changed later."
+            </p>
         </div>
     }
     .into_any()
@@ -113,7 +116,9 @@ pub fn owner(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
             let help = "Only this person can open it.";
             let value = wizard.fields.get("owner").to_owned();
             view! {
-                <SelectField label="For" name="owner" options=options value=value problem=state.problem("owner") help=help/>
+                <SelectField
+                    label="For" name="owner" options=options value=value problem=state.problem("owner") help=help
+                />
             }
             .into_any()
         }

@@ -12,19 +12,26 @@ pub fn side(step: Step, summary: &Summary) -> AnyView {
     let (button, help) = match step {
         Step::Review => (
             view! {
-                <SubmitButton name="go" value="create" pending="Creating…" block=true large=true icon="plus">"Create instance"</SubmitButton>
+                <SubmitButton name="go" value="create" pending="Creating…" block=true large=true icon="plus">
+                    "Create instance"
+                </SubmitButton>
             }
             .into_any(),
             "Everything but the name can be changed later.",
         ),
         _ => (
-            view! { <SubmitButton name="go" value="review" block=true large=true>"Review + create"</SubmitButton> }.into_any(),
+            view! {
+                <SubmitButton name="go" value="review" block=true large=true>"Review + create"</SubmitButton>
+            }
+            .into_any(),
             "The other steps have safe defaults. Everything but the name can be changed later.",
         ),
     };
     let refresh = view! {
         <div class="without-script">
-            <SubmitButton name="go" value="stay" look=crate::components::Look::Plain block=true icon="cost">"Update summary"</SubmitButton>
+            <SubmitButton name="go" value="stay" look=crate::components::Look::Plain block=true icon="cost">
+                "Update summary"
+            </SubmitButton>
         </div>
     };
     view! {
@@ -89,7 +96,9 @@ fn quota(quota: &QuotaAfter) -> AnyView {
     view! {
         <div class="quota">
             <span class="row-between"><span>{label}</span><span class="num">{said.clone()}</span></span>
-            <meter min="0" max=limit.to_string() low=low high=high optimum="0" value=value aria-label=name>{said}</meter>
+            <meter min="0" max=limit.to_string() low=low high=high optimum="0" value=value aria-label=name>
+                {said}
+            </meter>
             {note}
         </div>
     }

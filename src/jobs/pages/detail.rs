@@ -58,7 +58,11 @@ fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
     let tier = crate::components::tier_tag(detail.standing.tier);
     let held = row.job.held.is_some().then(|| view! { <span class="tag" data-state="warning">"Held"</span> });
     let beside = view! {
-        <span class="row-tight" data-live="state"><StateTag state=StateWord::of_job(row.state) pill=true/>{held}{tier}</span>
+        <span class="row-tight" data-live="state">
+            <StateTag state=StateWord::of_job(row.state) pill=true/>
+            {held}
+            {tier}
+        </span>
     };
     let actions = view! { <div class="row" data-live="verbs">{actions(visit, &detail)}</div> };
     let mut crumbs = vec![Crumb::new("Jobs", paths::jobs(slug))];
@@ -106,7 +110,9 @@ fn meta(visit: &Visit, detail: &JobDetail) -> AnyView {
     let ran = row.job.when.started.map(|started| {
         let to = row.job.when.ending.or(row.ended).unwrap_or(visit.viewer.now);
         let word = if row.ended.is_some() { "ran" } else { "runs for" };
-        view! { <span><Icon name="clock"/>{format!("{word} {}", crate::jobs::pages::words::lasted(started, to))}</span> }
+        view! {
+            <span><Icon name="clock"/>{format!("{word} {}", crate::jobs::pages::words::lasted(started, to))}</span>
+        }
     });
     let cost = (!detail.cost.is_empty()).then(|| view! { <span><Icon name="cost"/>{detail.cost.clone()}</span> });
     let (id, owner) = (row.job.id.to_string(), detail.owner_name.clone());
@@ -148,7 +154,11 @@ fn actions(visit: &Visit, detail: &JobDetail) -> AnyView {
     let asks = |verb: JobVerb, look: Loudness, label: &'static str| {
         is_offered(verb).then(|| {
             let (href, icon) = (format!("{}?id={id}", confirm::asks_at(slug, verb)), confirm::icon(verb));
-            view! { <LinkButton href=href look=look icon=icon disabled_because=refusal(verb) dialog=true>{label}</LinkButton> }
+            view! {
+                <LinkButton href=href look=look icon=icon disabled_because=refusal(verb) dialog=true>
+                    {label}
+                </LinkButton>
+            }
         })
     };
     let hold = asks(JobVerb::Hold, Loudness::Plain, JobVerb::Hold.verb().label());
@@ -171,7 +181,9 @@ fn actions(visit: &Visit, detail: &JobDetail) -> AnyView {
         {release}
         {evict}
         <PostForm function="run_job_again" hidden=hidden class="inline-form">
-            <SubmitButton look=Loudness::Plain icon="restart" pending="Submitting…" disabled_because=submit>{again}</SubmitButton>
+            <SubmitButton look=Loudness::Plain icon="restart" pending="Submitting…" disabled_because=submit>
+                {again}
+            </SubmitButton>
         </PostForm>
         <LinkButton href=copy icon="copy" disabled_because=copying>"Copy and change"</LinkButton>
         {ends}

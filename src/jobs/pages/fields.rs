@@ -24,17 +24,20 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
                 <Field
                     label="Command" name="command" value=command problem=state.problem("command") autocomplete="off"
                     placeholder="python train.py --epochs 3"
-                    help="A program and its arguments, split at spaces; quotation marks keep words together. No shell runs it, so there are no pipes and no variables in it."
+                    help="A program and its arguments, split at spaces; quotation marks keep words together. No shell \
+                          runs it, so there are no pipes and no variables in it."
                 />
                 <TextField
                     label="Script" name="script" value=script problem=state.problem("script") rows=6
-                    help="In place of a command: lines for sh, or for what the first line names, such as #!/usr/bin/env python3."
+                    help="In place of a command: lines for sh, or for what the first line names, such as \
+                          #!/usr/bin/env python3."
                 />
                 {files}
                 <SelectField
                     label="Python packages" name="python_environment" value=python options=environments
                     problem=state.problem("python_environment")
-                    help="A named environment: its newest version is fixed when the job is submitted. The job waits without a node until it is built."
+                    help="A named environment: its newest version is fixed when the job is submitted. The job waits \
+                          without a node until it is built."
                 />
                 <TextField
                     label="Variables" name="environment" value=environment problem=state.problem("environment") rows=3
@@ -72,7 +75,9 @@ fn files(state: &FormState, form: &JobForm) -> AnyView {
         view! { <fieldset class="field kept"><legend class="label">"Files that come along"</legend>{kept}</fieldset> }
     });
     let problem = state.problem("files").map(|problem| {
-        view! { <p class="err" id="f-upload-problem"><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
+        view! {
+            <p class="err" id="f-upload-problem"><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p>
+        }
     });
     let described = if problem.is_some() { "f-upload-problem f-upload-help" } else { "f-upload-help" };
     let most = bytes(form.upload_limit);
@@ -85,7 +90,10 @@ fn files(state: &FormState, form: &JobForm) -> AnyView {
         {kept}
         <div class="field">
             <label for="f-upload">"Add files"<span class="opt">" optional"</span></label>
-            <input class="input" id="f-upload" name="upload" type="file" multiple=true aria-describedby=described disabled=form.is_disk_low/>
+            <input
+                class="input" id="f-upload" name="upload" type="file" multiple=true aria-describedby=described
+                disabled=form.is_disk_low
+            />
             {problem}
             <p class="help" id="f-upload-help">{help}</p>
         </div>
@@ -126,14 +134,28 @@ pub fn place(state: &FormState, form: &JobForm) -> AnyView {
     view! {
         <Card heading="Where">
             <div class="stack">
-                <SelectField label="Compute" name="cluster" value=cluster options=options problem=state.problem("cluster")/>
+                <SelectField
+                    label="Compute" name="cluster" value=cluster options=options problem=state.problem("cluster")
+                />
                 {sizes}
                 {tier}
                 <div class="cols-4">
-                    <Field label="Nodes" name="nodes" value=nodes problem=state.problem("nodes") autocomplete="off" help="At once."/>
-                    <Field label="Cores" name="cores" value=cores problem=state.problem("cores") autocomplete="off" help="On each; all if empty."/>
-                    <Field label="Memory" name="memory" value=memory problem=state.problem("memory") autocomplete="off" help="MiB, or such as 2 GiB; all if empty."/>
-                    <Field label="GPUs" name="gpus" value=gpus problem=state.problem("gpus") autocomplete="off" help="On each; all if empty."/>
+                    <Field
+                        label="Nodes" name="nodes" value=nodes problem=state.problem("nodes") autocomplete="off"
+                        help="At once."
+                    />
+                    <Field
+                        label="Cores" name="cores" value=cores problem=state.problem("cores") autocomplete="off"
+                        help="On each; all if empty."
+                    />
+                    <Field
+                        label="Memory" name="memory" value=memory problem=state.problem("memory") autocomplete="off"
+                        help="MiB, or such as 2 GiB; all if empty."
+                    />
+                    <Field
+                        label="GPUs" name="gpus" value=gpus problem=state.problem("gpus") autocomplete="off"
+                        help="On each; all if empty."
+                    />
                 </div>
             </div>
         </Card>
@@ -169,18 +191,33 @@ pub fn more(state: &FormState) -> AnyView {
         <Card heading="How">
             <div class="stack">
                 <div class="cols-4">
-                    <SelectField label="Priority" name="priority" value=priority options=priorities problem=state.problem("priority")/>
-                    <Field label="Time limit" name="timeout" value=timeout problem=state.problem("timeout") autocomplete="off" help="Minutes, or such as 90 s or 2 h."/>
-                    <Field label="Retries" name="retries" value=retries problem=state.problem("retries") autocomplete="off" help=most_retries/>
-                    <Field label="Array" name="array" value=array problem=state.problem("array") autocomplete="off" help=most_array/>
+                    <SelectField
+                        label="Priority" name="priority" value=priority options=priorities
+                        problem=state.problem("priority")
+                    />
+                    <Field
+                        label="Time limit" name="timeout" value=timeout problem=state.problem("timeout")
+                        autocomplete="off" help="Minutes, or such as 90 s or 2 h."
+                    />
+                    <Field
+                        label="Retries" name="retries" value=retries problem=state.problem("retries") autocomplete="off"
+                        help=most_retries
+                    />
+                    <Field
+                        label="Array" name="array" value=array problem=state.problem("array") autocomplete="off"
+                        help=most_array
+                    />
                 </div>
                 <p class="help">
-                    "A retry follows a lost node, a lack of memory or an exit code other than 0. Each job of an array has its own ATELIER_ARRAY_INDEX, from 0."
+                    "A retry follows a lost node, a lack of memory or an exit code other than 0. Each job of an array \
+                     has its own ATELIER_ARRAY_INDEX, from 0."
                 </p>
                 <div class="cols-2">
                     <Field
-                        label="After success of" name="after" value=after problem=state.problem("after") autocomplete="off"
-                        placeholder="job-12, job-15" help="Ids or links of jobs that must end well first; if one does not, this never starts."
+                        label="After success of" name="after" value=after problem=state.problem("after")
+                        autocomplete="off"
+                        placeholder="job-12, job-15"
+                        help="Ids or links of jobs that must end well first; if one does not, this never starts."
                     />
                     <Field
                         label="After any end of" name="after_any" value=after_any autocomplete="off"
@@ -192,8 +229,11 @@ pub fn more(state: &FormState) -> AnyView {
                     help="One name=value a line, to find it again."
                 />
                 <Field
-                    label="Keep outputs in" name="keep_in" value=keep_in problem=state.problem("keep_in") autocomplete="off"
-                    placeholder="Users/ines/results" help="A folder of Files. When the job is over its outputs are copied there, into a folder named by the job."
+                    label="Keep outputs in" name="keep_in" value=keep_in problem=state.problem("keep_in")
+                    autocomplete="off"
+                    placeholder="Users/ines/results"
+                    help="A folder of Files. When the job is over its outputs are copied there, into a folder named by \
+                          the job."
                 />
                 <Checkbox
                     name="own_sandbox" label="A sandbox of its own" ticked=alone

@@ -64,7 +64,10 @@ fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio
         .collect_view();
     if page.is_empty_studio {
         let content = nothing_yet(visit, submit);
-        return view! { <Page heading="Jobs"><div data-live="job-tabs"></div><div data-live="jobs">{content}</div></Page> }.into_any();
+        return view! {
+            <Page heading="Jobs"><div data-live="job-tabs"></div><div data-live="jobs">{content}</div></Page>
+        }
+        .into_any();
     }
     let content = if page.lines.is_empty() { nothing_fits(query) } else { table(visit, query, &page) };
     let (tabs, filters) = (tabs(query, &page), filters(query, &page));
@@ -73,7 +76,9 @@ fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio
         None => ("Jobs".to_owned(), Vec::new()),
     };
     view! {
-        <Page heading=heading crumbs=crumbs sub="What runs, what waits and why, and what has run." actions=new.into_any()>
+        <Page
+            heading=heading crumbs=crumbs sub="What runs, what waits and why, and what has run." actions=new.into_any()
+        >
             {refused}
             <div data-live="job-tabs">{tabs}</div>
             {filters}
@@ -190,9 +195,12 @@ fn nothing_yet(visit: &Visit, refusal: Option<String>) -> AnyView {
     view! {
         <EmptyState
             heading="No jobs yet"
-            text="A job is a command or a script that runs on a cluster or on nodes of its own. It waits for its turn, and this list says why."
+            text="A job is a command or a script that runs on a cluster or on nodes of its own. It waits for its turn, \
+                  and this list says why."
         >
-            <LinkButton href=href look=Look::Primary large=true icon="plus" disabled_because=refusal>"Submit the first job"</LinkButton>
+            <LinkButton href=href look=Look::Primary large=true icon="plus" disabled_because=refusal>
+                "Submit the first job"
+            </LinkButton>
         </EmptyState>
     }
     .into_any()

@@ -122,7 +122,10 @@ fn find(query: &Query, detail: &JobDetail, base: &Query) -> AnyView {
     view! {
         <form class="find" role="search" method="get" action=action aria-label="Find in the log">
             <Icon name="search" class="i-s"/>
-            <input type="search" name="find" value=query.get("find").to_owned() aria-label="Find in the log" placeholder="Find" autocomplete="off"/>
+            <input
+                type="search" name="find" value=query.get("find").to_owned() aria-label="Find in the log"
+                placeholder="Find" autocomplete="off"
+            />
             {kept}
             <button class="sr" type="submit">"Find"</button>
         </form>
@@ -191,8 +194,11 @@ fn found(search: &Search, wanted: &str, here: &Query) -> AnyView {
     };
     let said = format!("{more} with “{wanted}”.{from}");
     let back = here.url();
-    view! { <div class="status"><span>{said}</span><a class="push" href=back>"Back to the end of the log"</a></div>{InertElement::new(html)} }
-        .into_any()
+    view! {
+        <div class="status"><span>{said}</span><a class="push" href=back>"Back to the end of the log"</a></div>
+        {InertElement::new(html)}
+    }
+    .into_any()
 }
 
 /// The pages of a long log.

@@ -81,11 +81,20 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
                     {price}
                     <Card>
                         <div class="stack-s">
-                            <SubmitButton name="act" value="submit" pending="Submitting…" block=true icon="play">"Submit job"</SubmitButton>
-                            <SubmitButton name="act" value="when" look=Look::Plain pending="Working it out…" block=true icon="clock">"When would it start?"</SubmitButton>
+                            <SubmitButton name="act" value="submit" pending="Submitting…" block=true icon="play">
+                                "Submit job"
+                            </SubmitButton>
+                            <SubmitButton
+                                name="act" value="when" look=Look::Plain pending="Working it out…" block=true
+                                icon="clock"
+                            >
+                                "When would it start?"
+                            </SubmitButton>
                             <LinkButton href=back look=Look::Ghost block=true>"Back to the jobs"</LinkButton>
                             <div class="without-script">
-                                <SubmitButton name="act" value="check" look=Look::Plain block=true icon="cost">"Check price"</SubmitButton>
+                                <SubmitButton name="act" value="check" look=Look::Plain block=true icon="cost">
+                                    "Check price"
+                                </SubmitButton>
                             </div>
                         </div>
                     </Card>

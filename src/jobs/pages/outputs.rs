@@ -22,11 +22,17 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
                 .files
                 .iter()
                 .map(|file| {
-                    let href = paths::job_output(visit.slug(), &id, outputs.attempt, outputs.rank, &escaped(&file.path));
+                    let href =
+                        paths::job_output(visit.slug(), &id, outputs.attempt, outputs.rank, &escaped(&file.path));
                     let (path, size) = (file.path.clone(), bytes(file.size));
                     view! {
                         <tr data-key=path.clone()>
-                            <th scope="row"><a class="file" href=href download=""><Icon name="download" class="i-s"/><span>{path.clone()}</span></a></th>
+                            <th scope="row">
+                                <a class="file" href=href download="">
+                                    <Icon name="download" class="i-s"/>
+                                    <span>{path.clone()}</span>
+                                </a>
+                            </th>
                             <td class="right nowrap">{size}</td>
                             <td class="right"><Time at=file.changed now=now zone=zone.clone()/></td>
                         </tr>
@@ -34,7 +40,9 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
                 })
                 .collect();
             let more = outputs.has_more.then(|| {
-                view! { <div class="table-foot">{format!("Only the first {} files are listed.", outputs.files.len())}</div> }
+                view! {
+                    <div class="table-foot">{format!("Only the first {} files are listed.", outputs.files.len())}</div>
+                }
             });
             let note = if is_one {
                 format!("{} in outputs/", atelier_domain::text::counted(outputs.files.len() as u64, "file", "files"))
@@ -47,7 +55,11 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
                         <table class="table tight">
                             <caption class="sr">"Files that the job left behind"</caption>
                             <thead>
-                                <tr><th scope="col">"File"</th><th scope="col" class="right">"Size"</th><th scope="col" class="right">"Changed"</th></tr>
+                                <tr>
+                                    <th scope="col">"File"</th>
+                                    <th scope="col" class="right">"Size"</th>
+                                    <th scope="col" class="right">"Changed"</th>
+                                </tr>
                             </thead>
                             <tbody>{rows}</tbody>
                         </table>
@@ -84,8 +96,12 @@ fn kept(visit: &Visit, detail: &JobDetail) -> Option<AnyView> {
     }
     let (href, path) = (paths::files(visit.slug(), &kept.path), kept.path.clone());
     Some(
-        view! { <Why tone=Tone::Good title="The outputs are in Files"><a class="file" href=href><Icon name="folder" class="i-s"/><span>{path}</span></a></Why> }
-            .into_any(),
+        view! {
+            <Why tone=Tone::Good title="The outputs are in Files">
+                <a class="file" href=href><Icon name="folder" class="i-s"/><span>{path}</span></a>
+            </Why>
+        }
+        .into_any(),
     )
 }
 

@@ -127,7 +127,10 @@ pub fn brief(jobs: Vec<JobView>, viewer: &Viewer) -> AnyView {
             };
             view! {
                 <tr data-key=job.id.to_string()>
-                    <th scope="row"><a class="name" href=href>{job.name}</a><span class="l2">{job.owner_name}</span></th>
+                    <th scope="row">
+                        <a class="name" href=href>{job.name}</a>
+                        <span class="l2">{job.owner_name}</span>
+                    </th>
                     <td>{state}</td>
                     <td class="right"><Time at=job.submitted now=now zone=zone.clone()/></td>
                 </tr>

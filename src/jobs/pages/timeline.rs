@@ -57,7 +57,11 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
         <Card heading="Timeline" note=note>
             <ol class="fall">
                 {rows}
-                <li class="axis" aria-hidden="true"><span></span><span class="x"><span>{first}</span><span>{last}</span></span><span></span></li>
+                <li class="axis" aria-hidden="true">
+                    <span></span>
+                    <span class="x"><span>{first}</span><span>{last}</span></span>
+                    <span></span>
+                </li>
             </ol>
         </Card>
     }

@@ -53,7 +53,9 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
         .into_iter()
         .map(|(value, word)| {
             view! {
-                <SubmitButton look=Look::Plain small=true name="to" value=value disabled_because=because.clone()>{word}</SubmitButton>
+                <SubmitButton look=Look::Plain small=true name="to" value=value disabled_because=because.clone()>
+                    {word}
+                </SubmitButton>
             }
         })
         .collect();

@@ -50,7 +50,8 @@ fn ask(visit: &Visit, verb: AccountVerb, judged: Judged) -> AnyView {
         view! {
             <ConfirmCard
                 title=title rows=consequences(verb, &judged) function="change_accounts" hidden=hidden
-                state=visit.form("change_accounts") keep="Keep as it is" back=back go=go icon=verbs::icon(verb) look=look
+                state=visit.form("change_accounts") keep="Keep as it is" back=back go=go icon=verbs::icon(verb)
+                look=look
             />
         }
         .into_any()
@@ -108,7 +109,8 @@ fn consequences(verb: AccountVerb, judged: &Judged) -> Vec<Consequence> {
 /// Each temporary password is shown once, so several at once are not offered.
 fn one_at_a_time(chosen: usize, back: String) -> AnyView {
     let text = format!(
-        "{chosen} people are selected. Each temporary password is shown once, so reset them one by one from the menu of each person."
+        "{chosen} people are selected. Each temporary password is shown once, so reset them one by one from the menu \
+         of each person."
     );
     view! {
         <section class="confirm" data-confirm-card="">

@@ -48,7 +48,9 @@ fn list(visit: &Visit, query: Query, sort: Sort, page: atelier_studio::people::l
     let viewer = &visit.viewer;
     let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
     let add = view! {
-        <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal.clone()>
+        <LinkButton
+            href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal.clone()
+        >
             "Add person"
         </LinkButton>
     };
@@ -115,7 +117,9 @@ fn table(
     let header = |label, by: PeopleSort, class: &'static str| {
         let newest_first = by != PeopleSort::Name;
         view! {
-            <SortHeader label=label key=by.key() sort=sort.clone() query=query.clone() descending_first=newest_first class=class/>
+            <SortHeader
+                label=label key=by.key() sort=sort.clone() query=query.clone() descending_first=newest_first class=class
+            />
         }
     };
     let person = header("Person", PeopleSort::Name, "");

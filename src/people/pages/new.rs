@@ -18,7 +18,8 @@ pub fn NewPersonPage() -> impl IntoView {
         view! {
             <Page
                 heading="Add person" crumbs=vec![Crumb::new("People", back)]
-                sub=format!("They can sign in to {} as soon as you have given them their temporary password.", visit.viewer.workspace.name)
+                sub=format!("They can sign in to {} as soon as you have given them their temporary \
+                             password.", visit.viewer.workspace.name)
             >
                 <div class="split">
                     {form}
@@ -40,7 +41,8 @@ fn form(visit: &Visit, back: String) -> AnyView {
                     required=true autofocus=true maxlength=80_u32 autocomplete="off"
                 />
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "") problem=state.problem("email")
+                    label="E-mail" name="email" kind="email" value=state.value("email", "")
+                    problem=state.problem("email")
                     required=true autocomplete="off" help="They sign in with it. Atelier sends no mail."
                 />
                 <RoleChoices state=state.clone() held=vec![Role::DataScientist]/>

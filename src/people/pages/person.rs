@@ -98,7 +98,9 @@ fn roles(visit: &Visit, detail: &PersonDetail, refusal: Option<String>) -> AnyVi
             <PostForm function="set_roles" state=state.clone() hidden=vec![("user", user)]>
                 <RoleChoices state=state.clone() held=held fixed_because=refusal.clone()/>
                 {why}
-                <div class="row"><SubmitButton pending="Saving…" disabled_because=refusal>"Save roles"</SubmitButton></div>
+                <div class="row">
+                    <SubmitButton pending="Saving…" disabled_because=refusal>"Save roles"</SubmitButton>
+                </div>
             </PostForm>
         </Card>
     }

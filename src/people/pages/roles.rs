@@ -23,8 +23,8 @@ pub fn RolesPage() -> impl IntoView {
 
 fn roles(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
     let sub = format!(
-        "What each role may do in {}. “own” means only on things that one owns or is assigned to. People may hold several \
-         roles and have the sum of their rights.",
+        "What each role may do in {}. “own” means only on things that one owns or is assigned to. People may hold \
+         several roles and have the sum of their rights.",
         visit.viewer.workspace.name
     );
     let people =
@@ -60,7 +60,9 @@ fn matrix(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
             let rows: Vec<_> =
                 Action::ALL.iter().filter(|action| action.area() == area).map(|action| row(*action, &mine)).collect();
             view! {
-                <tr class="group"><th colspan=(Role::ALL.len() + 1).to_string() scope="colgroup">{area.label()}</th></tr>
+                <tr class="group">
+                    <th colspan=(Role::ALL.len() + 1).to_string() scope="colgroup">{area.label()}</th>
+                </tr>
                 {rows}
             }
         })
@@ -129,7 +131,10 @@ fn summaries(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
     view! {
         <Card heading="The five roles">
             <ul class="stack-s">{roles}</ul>
-            <p class="help">"They are built in and cannot be changed. Nobody, not even an Owner, may open the applications of another person’s instance."</p>
+            <p class="help">
+                "They are built in and cannot be changed. Nobody, not even an Owner, may open the applications of \
+                 another person’s instance."
+            </p>
         </Card>
     }
     .into_any()

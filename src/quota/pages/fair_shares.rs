@@ -64,7 +64,8 @@ fn show(visit: &Visit, query: &Query, shares: &Shares) -> AnyView {
     view! {
         <Page
             heading="Fair shares"
-            sub="Where a queue is served by fair share, whoever has used least for their weight goes first. A weight is no limit: what nobody else wants can be used by anybody."
+            sub="Where a queue is served by fair share, whoever has used least for their weight goes first. A weight \
+                 is no limit: what nobody else wants can be used by anybody."
         >
             {tabs}
             <div class="stack">
@@ -141,7 +142,10 @@ fn row(visit: &Visit, line: &ShareLine, may: bool) -> AnyView {
     let href = paths::person(visit.slug(), line.person.as_str());
     view! {
         <tr data-key=line.person.to_string()>
-            <th scope="row"><a class="name" href=href>{line.name.clone()}</a><span class="l2">{line.email.clone()}</span></th>
+            <th scope="row">
+                <a class="name" href=href>{line.name.clone()}</a>
+                <span class="l2">{line.email.clone()}</span>
+            </th>
             <td class="right nowrap" data-label="Weight">{weight}</td>
             <td class="meter-cell">{part}</td>
             <td class="right nowrap" data-label="Used lately">{used}</td>
@@ -174,7 +178,9 @@ fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
                     />
                     <WhyField state=state readonly=readonly/>
                     <div class="row">
-                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Set weight"</SubmitButton>
+                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>
+                            "Set weight"
+                        </SubmitButton>
                     </div>
                 </PostForm>
             </Card>
@@ -196,10 +202,13 @@ fn half_life(visit: &Visit, shares: &Shares, because: Option<String>) -> AnyView
                     readonly=readonly required=true autocomplete="off" help="Hours, or such as 7 days; 1 h to 365 days."
                 />
                 <p class="help">
-                    "Short: who used much yesterday is soon forgiven. Long: it evens out over weeks. What counts now counts the same after a change."
+                    "Short: who used much yesterday is soon forgiven. Long: it evens out over weeks. What counts now \
+                     counts the same after a change."
                 </p>
                 <div class="row">
-                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>"Save half-life"</SubmitButton>
+                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>
+                        "Save half-life"
+                    </SubmitButton>
                 </div>
             </PostForm>
         </Card>
@@ -217,7 +226,9 @@ fn serverless(visit: &Visit, shares: &Shares) -> AnyView {
             <PostForm function="set_queue_policy" state=state.clone() hidden=hidden>
                 {policy}
                 <div class="row">
-                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>"Save queue"</SubmitButton>
+                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>
+                        "Save queue"
+                    </SubmitButton>
                 </div>
             </PostForm>
         </Card>
@@ -249,8 +260,10 @@ pub fn policy_fields(
     } else {
         view! {
             <Checkbox
-                name="backfill" label="Backfill: small jobs may pass" ticked=state.is_ticked("backfill", "on", present.backfill)
-                help="Only where that surely does not delay the first in the queue: their time limit ends before its nodes are free. Jobs without a time limit never pass."
+                name="backfill" label="Backfill: small jobs may pass"
+                ticked=state.is_ticked("backfill", "on", present.backfill)
+                help="Only where that surely does not delay the first in the queue: their time limit ends before its \
+                      nodes are free. Jobs without a time limit never pass."
             />
         }
         .into_any()

@@ -75,14 +75,19 @@ fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
     view! {
         <Page
             heading="Quota"
-            sub="How many cores, GPUs and computes may be held at once. A quota is a limit, not a promise that machines are free."
+            sub="How many cores, GPUs and computes may be held at once. A quota is a limit, not a promise that \
+                 machines are free."
         >
             {tabs}
             {refused}
             <div class="stack">
-                <div data-live="workspace-quota"><Card heading="Workspace" note="all together" flush=true>{workspace}</Card></div>
+                <div data-live="workspace-quota">
+                    <Card heading="Workspace" note="all together" flush=true>{workspace}</Card>
+                </div>
                 <div data-live="everybody-quota">
-                    <Card heading="Everybody" note="each person without a limit of their own" flush=true>{everybody}</Card>
+                    <Card heading="Everybody" note="each person without a limit of their own" flush=true>
+                        {everybody}
+                    </Card>
                 </div>
                 <div class="people-quota">
                     <FilterBar query=query label="Filter people" placeholder="Filter people by name or address"/>
@@ -264,16 +269,20 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
             <Card heading="Set a limit">
                 <PostForm function="set_limit" state=state.clone() hidden=hidden>
                     <div class="cols-2">
-                        <SelectField label="Whose" name="whose" options=whose value=is_whose problem=state.problem("whose")/>
+                        <SelectField
+                            label="Whose" name="whose" options=whose value=is_whose problem=state.problem("whose")
+                        />
                         <Field
-                            label="Person" name="person" value=is_person problem=state.problem("person") readonly=readonly
+                            label="Person" name="person" value=is_person problem=state.problem("person")
+                            readonly=readonly
                             autocomplete="off" help="The e-mail address, if it is one person’s limit."
                         />
                     </div>
                     <div class="cols-2">
                         <SelectField label="What" name="what" options=what value=is_what problem=state.problem("what")/>
                         <Field
-                            label="Limit" name="limit" value=is_limit problem=state.problem("limit") required=true readonly=readonly
+                            label="Limit" name="limit" value=is_limit problem=state.problem("limit") required=true
+                            readonly=readonly
                             autocomplete="off" help="Such as 8. Not below what is held now; 0 allows none."
                         />
                     </div>

@@ -37,7 +37,12 @@ pub fn card(
         .map(|(value, words)| {
             let (page, method) = (copies_at.map(ToOwned::to_owned), copies_at.map(|_| "get"));
             view! {
-                <button class="btn sm" type="submit" name="copy" value=value formaction=page formmethod=method formnovalidate>{words}</button>
+                <button
+                    class="btn sm" type="submit" name="copy" value=value formaction=page formmethod=method
+                    formnovalidate
+                >
+                    {words}
+                </button>
             }
         })
         .collect();
@@ -48,7 +53,13 @@ pub fn card(
                 <th scope="col">"Start"</th>
                 <th scope="col">"Stop"</th>
                 <th scope="col">
-                    <span class="hours" aria-hidden="true"><span>"00"</span><span>"06"</span><span>"12"</span><span>"18"</span><span>"24"</span></span>
+                    <span class="hours" aria-hidden="true">
+                        <span>"00"</span>
+                        <span>"06"</span>
+                        <span>"12"</span>
+                        <span>"18"</span>
+                        <span>"24"</span>
+                    </span>
                     <span class="sr">"Hours"</span>
                 </th>
             </tr>
@@ -95,7 +106,12 @@ pub fn zone_field(fields: &Fields, state: &FormState, own_zone: &str) -> AnyView
     let problem = state.problem("time_zone");
     let is_wrong = problem.is_some();
     let problem = problem.map(|problem| {
-        view! { <p class="err" id="f-time_zone-problem"><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
+        view! {
+            <p class="err" id="f-time_zone-problem">
+                <Icon name="warn" class="i-s"/>
+                <span class="label">{problem}</span>
+            </p>
+        }
     });
     view! {
         <div class="field zone-field">
@@ -124,7 +140,12 @@ fn row(day: usize, fields: &Fields, state: &FormState, mark: Option<Mark>) -> An
     let wrong: Vec<_> = problems
         .iter()
         .map(|(id, problem)| {
-            view! { <p class="err" id=id.clone()><Icon name="warn" class="i-s"/><span class="label">{problem.clone()}</span></p> }
+            view! {
+                <p class="err" id=id.clone()>
+                    <Icon name="warn" class="i-s"/>
+                    <span class="label">{problem.clone()}</span>
+                </p>
+            }
         })
         .collect();
     let wrong = (!wrong.is_empty()).then(|| view! { <tr class="week-problem"><td colspan="4">{wrong}</td></tr> });
@@ -134,7 +155,8 @@ fn row(day: usize, fields: &Fields, state: &FormState, mark: Option<Mark>) -> An
         let (field, label, value) = (format!("{key}_{what}"), format!("{name}, {what}"), value.to_owned());
         view! {
             <input
-                class="input w-time" type="time" name=field value=value aria-label=label aria-invalid=is_wrong.then_some("true")
+                class="input w-time" type="time" name=field value=value aria-label=label
+                aria-invalid=is_wrong.then_some("true")
                 aria-describedby=is_wrong.then_some(id)
             />
         }
@@ -145,7 +167,10 @@ fn row(day: usize, fields: &Fields, state: &FormState, mark: Option<Mark>) -> An
     view! {
         <tr data-day=key>
             <th scope="row">
-                <label class="check"><input type="checkbox" name=key value="on" checked=is_on/><span>{name}</span></label>
+                <label class="check">
+                    <input type="checkbox" name=key value="on" checked=is_on/>
+                    <span>{name}</span>
+                </label>
             </th>
             <td>{from}</td>
             <td>{until}</td>
@@ -210,8 +235,10 @@ fn bar(day: usize, fields: &Fields, mark: Option<Mark>) -> AnyView {
             let text = if what == "start" { start } else { stop }.to_owned();
             view! {
                 <rect
-                    class="grip needs-script" data-grip=what x=percent(at) y="3" width="6" height="20" rx="3" role="slider" tabindex="0"
-                    aria-label=format!("{name}, drag the {what}") aria-valuemin="0" aria-valuemax="1440" aria-valuenow=at.to_string()
+                    class="grip needs-script" data-grip=what x=percent(at) y="3" width="6" height="20" rx="3"
+                    role="slider" tabindex="0"
+                    aria-label=format!("{name}, drag the {what}") aria-valuemin="0" aria-valuemax="1440"
+                    aria-valuenow=at.to_string()
                     aria-valuetext=text data-off=(!shown).then_some("")
                 ></rect>
             }
@@ -220,7 +247,9 @@ fn bar(day: usize, fields: &Fields, mark: Option<Mark>) -> AnyView {
     let extra = mark.and_then(|mark| {
         let until = mark.kept_until?;
         let from = own.map_or(0, |(_, stop)| stop).min(until);
-        Some(view! { <rect class="extra" x=percent(from) y="4.5" width=percent(until - from) height="17" rx="3.5"></rect> })
+        Some(view! {
+            <rect class="extra" x=percent(from) y="4.5" width=percent(until - from) height="17" rx="3.5"></rect>
+        })
     });
     let now = mark.map(|mark| {
         let at = percent(mark.now);

@@ -24,7 +24,12 @@ pub fn field(fields: &Fields, state: &FormState, rules: &IdleRules) -> AnyView {
     let problem = state.problem("idle_minutes").or_else(|| state.problem("idle"));
     let is_wrong = problem.is_some();
     let problem = problem.map(|problem| {
-        view! { <p class="err" id="f-idle_minutes-problem"><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
+        view! {
+            <p class="err" id="f-idle_minutes-problem">
+                <Icon name="warn" class="i-s"/>
+                <span class="label">{problem}</span>
+            </p>
+        }
     });
     let described = if is_wrong { "f-idle_minutes-problem f-idle_minutes-help" } else { "f-idle_minutes-help" };
     view! {
@@ -33,7 +38,8 @@ pub fn field(fields: &Fields, state: &FormState, rules: &IdleRules) -> AnyView {
             <label for="f-idle_minutes">"After so long without activity"</label>
             <span class="with-unit">
                 <input
-                    class="input w-num" id="f-idle_minutes" name="idle_minutes" type="number" inputmode="numeric" value=value
+                    class="input w-num" id="f-idle_minutes" name="idle_minutes" type="number" inputmode="numeric"
+                    value=value
                     aria-invalid=is_wrong.then_some("true") aria-describedby=described
                 />
                 <span class="unit">"min"</span>
@@ -44,9 +50,9 @@ pub fn field(fields: &Fields, state: &FormState, rules: &IdleRules) -> AnyView {
         <details class="more">
             <summary>"What counts as activity?"</summary>
             <p>
-                "A busy notebook kernel, input or output of a terminal, a running job, requests that change something in an application, \
-                 and processes that use the processor or a GPU. A kernel that only waits, and a tab that is only open, do not count. \
-                 Five minutes before the stop you are warned."
+                "A busy notebook kernel, input or output of a terminal, a running job, requests that change something \
+                 in an application, and processes that use the processor or a GPU. A kernel that only waits, and a tab \
+                 that is only open, do not count. Five minutes before the stop you are warned."
             </p>
         </details>
     }

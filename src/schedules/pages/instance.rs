@@ -76,7 +76,12 @@ fn show(visit: &Visit, page: &SchedulePage) -> AnyView {
     let crumbs = vec![Crumb::new("Instances", back), Crumb::new(name.clone(), paths::instance(slug, &name))];
     let is_paused = !page.rows.is_empty() && page.rows.iter().all(|row| !row.is_enabled);
     let paused = is_paused.then(|| {
-        view! { <Banner tone=Tone::Warning text="All schedules are disabled: nothing starts or stops it by itself but idle shutdown."/> }
+        view! {
+            <Banner
+                tone=Tone::Warning
+                text="All schedules are disabled: nothing starts or stops it by itself but idle shutdown."
+            />
+        }
     });
     let refusal = ["add_rule", "change_rule", "switch_schedule", "skip_schedule", "remove_schedule", "pause_schedules"]
         .into_iter()
@@ -89,7 +94,8 @@ fn show(visit: &Visit, page: &SchedulePage) -> AnyView {
     view! {
         <Page
             heading=format!("When is {name} awake?") title=format!("Schedules of {name}") crumbs=crumbs actions=pause
-            sub="It starts and stops at these times. Before a stop its owner is warned: 15 minutes for a scheduled one, 5 for an idle one."
+            sub="It starts and stops at these times. Before a stop its owner is warned: 15 minutes for a scheduled \
+                 one, 5 for an idle one."
         >
             {refusal}
             {paused}
@@ -139,7 +145,9 @@ fn form(visit: &Visit, page: &SchedulePage) -> AnyView {
         <div class="split" data-quote=QuoteSchedule::PATH data-quote-of=of>
             <PostForm function=FORM state=state hidden=hidden>
                 // What Enter presses: the first button of a form must not copy Monday.
-                <button class="sr" type="submit" tabindex="-1" aria-hidden="true" disabled=because.is_some()>"Save"</button>
+                <button class="sr" type="submit" tabindex="-1" aria-hidden="true" disabled=because.is_some()>
+                    "Save"
+                </button>
                 {week}
                 {jobs}
                 <section class="card">
@@ -150,11 +158,14 @@ fn form(visit: &Visit, page: &SchedulePage) -> AnyView {
                     <LinkButton href=back look=Look::Ghost>"Back to the instance"</LinkButton>
                     <span class="row">
                         <button
-                            class="btn without-script" type="submit" formmethod="get" formaction=here formnovalidate name="look" value="1"
+                            class="btn without-script" type="submit" formmethod="get" formaction=here formnovalidate
+                            name="look" value="1"
                         >
                             "Check times"
                         </button>
-                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Save schedule"</SubmitButton>
+                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>
+                            "Save schedule"
+                        </SubmitButton>
                     </span>
                 </div>
             </PostForm>

@@ -30,12 +30,14 @@ pub fn choices(fields: &Fields, state: &FormState) -> AnyView {
             <header><h2>"When the stop time comes"</h2><span class="push note">"while jobs run on it"</span></header>
             <div class="body stack three-choices">
                 <ChoiceList
-                    legend="What a scheduled stop does to running jobs" legend_hidden=true name="jobs" kind=ChoiceKind::One choices=choices
+                    legend="What a scheduled stop does to running jobs" legend_hidden=true name="jobs"
+                    kind=ChoiceKind::One choices=choices
                     problem=state.problem("jobs")
                 />
                 <div class="when-drain">
                     <Field
-                        label="Wait at most, minutes" name="drain" kind="number" value=drain problem=state.problem("drain") required=true
+                        label="Wait at most, minutes" name="drain" kind="number" value=drain
+                        problem=state.problem("drain") required=true
                         help="1 to 1440."
                     />
                 </div>

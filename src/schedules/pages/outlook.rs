@@ -62,7 +62,11 @@ fn item(time: &NextTime) -> AnyView {
     let (rfc, said) = (clock::rfc3339(time.at), time.there.0.clone());
     let verb = if time.is_skipped { view! { <s>{verb}</s> }.into_any() } else { view! { {verb} }.into_any() };
     view! {
-        <li><time datetime=rfc>{said}</time><Icon name=icon/><span>{verb}<span class="l2">{elsewhere}</span>{note}</span></li>
+        <li>
+            <time datetime=rfc>{said}</time>
+            <Icon name=icon/>
+            <span>{verb}<span class="l2">{elsewhere}</span>{note}</span>
+        </li>
     }
     .into_any()
 }
@@ -90,7 +94,11 @@ fn cost(cost: &AwakeCost) -> AnyView {
         let (all, hours) = (ALWAYS, hours.min(ALWAYS));
         let share = format!("{} % of always on.", hours * 100 / all);
         view! {
-            <meter min="0" max=all low="550" high="700" optimum="0" value=hours aria-label="Share of the cost of always on">{share.clone()}</meter>
+            <meter
+                min="0" max=all low="550" high="700" optimum="0" value=hours aria-label="Share of the cost of always on"
+            >
+                {share.clone()}
+            </meter>
             <p class="faint xs">{share}" Idle shutdown makes it less."</p>
         }
     });

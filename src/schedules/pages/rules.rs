@@ -15,7 +15,12 @@ use crate::schedules::typing::CheckCron;
 /// All schedules, and one more.
 pub fn card(visit: &Visit, page: &SchedulePage) -> AnyView {
     let list = if page.rows.is_empty() {
-        view! { <p class="muted pad">"There are none. The week above makes some when it is saved; rules by cron are added below."</p> }.into_any()
+        view! {
+            <p class="muted pad">
+                "There are none. The week above makes some when it is saved; rules by cron are added below."
+            </p>
+        }
+        .into_any()
     } else {
         let rows: Vec<_> = page.rows.iter().map(|row| line(visit, page, row)).collect();
         view! {
@@ -126,7 +131,9 @@ fn edit(visit: &Visit, page: &SchedulePage, row: &RuleRow) -> Option<AnyView> {
                 <summary>"Change"</summary>
                 <PostForm function="change_rule" state=state hidden=hidden>
                     {inside}
-                    <div class="row"><SubmitButton look=Look::Plain icon="check" pending="Saving…">"Save rule"</SubmitButton></div>
+                    <div class="row">
+                        <SubmitButton look=Look::Plain icon="check" pending="Saving…">"Save rule"</SubmitButton>
+                    </div>
                 </PostForm>
             </details>
         }
@@ -149,7 +156,9 @@ fn add(visit: &Visit, page: &SchedulePage) -> AnyView {
                 <summary>"Add a rule by cron"</summary>
                 <PostForm function="add_rule" state=state hidden=hidden>
                     {inside}
-                    <div class="row"><SubmitButton look=Look::Plain icon="plus" pending="Adding…">"Add rule"</SubmitButton></div>
+                    <div class="row">
+                        <SubmitButton look=Look::Plain icon="plus" pending="Adding…">"Add rule"</SubmitButton>
+                    </div>
                 </PostForm>
             </details>
         </div>
@@ -192,16 +201,23 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
         (fields.get("action").to_owned(), fields.get("jobs").to_owned(), fields.get("drain").to_owned());
     view! {
         <div class="cols-3">
-            <SelectField id=ids("action") label="What" name="action" options=actions value=action problem=state.problem("action")/>
+            <SelectField
+                id=ids("action") label="What" name="action" options=actions value=action problem=state.problem("action")
+            />
             <div class="field">
                 <label for=id.clone()>"Cron"</label>
                 <input
-                    class="input mono" id=id name="cron" type="text" value=cron autocomplete="off" spellcheck="false" placeholder="0 18 * * MON-FRI"
-                    data-ask=CheckCron::PATH data-ask-with="time_zone" aria-invalid=is_wrong.then_some("true") aria-describedby=answer.clone()
+                    class="input mono" id=id name="cron" type="text" value=cron autocomplete="off" spellcheck="false"
+                    placeholder="0 18 * * MON-FRI"
+                    data-ask=CheckCron::PATH data-ask-with="time_zone" aria-invalid=is_wrong.then_some("true")
+                    aria-describedby=answer.clone()
                 />
                 {cron_answer(&reading, Some(answer))}
             </div>
-            <SelectField id=ids("zone") label="Time zone" name="time_zone" options=zones value=zone problem=state.problem("time_zone")/>
+            <SelectField
+                id=ids("zone") label="Time zone" name="time_zone" options=zones value=zone
+                problem=state.problem("time_zone")
+            />
         </div>
         <div class="cols-3">
             <SelectField
@@ -209,7 +225,8 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
                 help="For a stop; a start touches none."
             />
             <crate::components::Field
-                id=ids("drain") label="Wait at most, minutes" name="drain" kind="number" value=wait problem=state.problem("drain")
+                id=ids("drain") label="Wait at most, minutes" name="drain" kind="number" value=wait
+                problem=state.problem("drain")
                 help="If it waits for jobs: 1 to 1440."
             />
         </div>

@@ -56,7 +56,8 @@ fn nothing(visit: &Visit, week: &WeekView, is_all: bool) -> AnyView {
         (false, 1..) => ("None of yours start or stop by themselves", "Others’ do: look at everybody’s."),
         _ => (
             "Nothing starts or stops by itself",
-            "Give an instance weekly hours on its page of schedules, and it is awake when you are and costs nothing when you are not.",
+            "Give an instance weekly hours on its page of schedules, and it is awake when you are and costs nothing \
+             when you are not.",
         ),
     };
     view! {

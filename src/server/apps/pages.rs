@@ -27,10 +27,11 @@ pub fn unreachable(state: &AppState, place: &Place, why: &str) -> Response {
     let portal = state.config().address();
     let back = atelier_domain::paths::open_app(&place.workspace, &place.instance, &place.app, "/");
     let text = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
-         initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\"><title>{app} cannot be reached</title></head><body><main>\
-         <h1>{app} on {instance} cannot be reached</h1><p>{why}</p><p><a href=\"{portal}{back}\">Start or look at it in Atelier</a></p>\
-         </main></body></html>",
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light \
+         dark\"><title>{app} cannot be reached</title></head><body><main><h1>{app} on {instance} cannot be \
+         reached</h1><p>{why}</p><p><a href=\"{portal}{back}\">Start or look at it in \
+         Atelier</a></p></main></body></html>",
         app = escape(&place.app),
         instance = escape(&place.instance),
         why = escape(why),

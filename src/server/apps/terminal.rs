@@ -21,8 +21,8 @@ use crate::server::assets;
 use crate::server::state::AppState;
 
 /// xterm.js puts style sheets into its page, which is alone at this address.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self'; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; \
+                      img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// The largest message of a browser: what somebody pastes at once.
 const MAX_MESSAGE: usize = 1 << 20;
 
@@ -91,12 +91,13 @@ fn page(place: &Place, is_read_only: bool) -> Response {
     };
     let title = pages::escape(&format!("Terminal · {}{words}", place.instance));
     let text = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, \
-         initial-scale=1\"><meta name=\"color-scheme\" content=\"dark\"><title>{title}</title>\
-         <link rel=\"icon\" href=\"/favicon.svg\"><link rel=\"stylesheet\" href=\"/xterm.css\"><link rel=\"stylesheet\" href=\"/terminal.css\">\
-         </head><body><main id=\"terminal\" aria-label=\"{title}\"></main>{look}<p id=\"state\" role=\"status\"></p>\
-         <noscript>A terminal needs JavaScript.</noscript>\
-         <script src=\"/xterm.js\"></script><script src=\"/addon-fit.js\"></script><script src=\"/terminal.js\"></script></body></html>"
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" \
+         content=\"dark\"><title>{title}</title><link rel=\"icon\" href=\"/favicon.svg\"><link rel=\"stylesheet\" \
+         href=\"/xterm.css\"><link rel=\"stylesheet\" href=\"/terminal.css\"></head><body><main id=\"terminal\" \
+         aria-label=\"{title}\"></main>{look}<p id=\"state\" role=\"status\"></p><noscript>A terminal needs \
+         JavaScript.</noscript><script src=\"/xterm.js\"></script><script src=\"/addon-fit.js\"></script><script \
+         src=\"/terminal.js\"></script></body></html>"
     );
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),

@@ -221,7 +221,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_heard_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..400), cut in 0_usize..400) {
+        fn whatever_comes_is_heard_without_harm(
+            bytes in proptest::collection::vec(any::<u8>(), 0..400),
+            cut in 0_usize..400,
+        ) {
             let whole = hears(&bytes);
             let mut listener = Listener::default();
             let (one, other) = bytes.split_at(cut.min(bytes.len()));

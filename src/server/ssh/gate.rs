@@ -184,7 +184,8 @@ impl Studio for Gate {
         let Some(seat) = self.inside.take(&person.id) else {
             tracing::info!(%from, user, key = %key.name, "somebody has too many connections by SSH");
             return Entry::Refused(format!(
-                "You have {MOST_OF_ONE} connections by SSH already, and that is the most. Close one that is not needed any more."
+                "You have {MOST_OF_ONE} connections by SSH already, and that is the most. Close one that is not needed \
+                 any more."
             ));
         };
         let since = self.state.live().newest();

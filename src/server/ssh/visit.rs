@@ -183,7 +183,8 @@ impl Visit for Guest {
             is_stale = tokio::select! {
                 cut = cuts.recv() => match cut {
                     Ok(Cut::All) | Err(RecvError::Closed) => {
-                        return "The server stops. What runs in the instance goes on; connect again in a moment.".to_owned();
+                        return "The server stops. What runs in the instance goes on; connect again in a \
+                                moment.".to_owned();
                     }
                     Ok(Cut::Person(user) | Cut::PersonExcept(user, _) | Cut::Rights(user)) => user == self.person.id,
                     Ok(Cut::Session(_)) => false,

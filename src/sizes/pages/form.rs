@@ -71,7 +71,8 @@ fn form(visit: &Visit, size: Option<&SizeRow>, sites: Vec<String>, currency: &st
     view! {
         <Page
             heading=heading crumbs=vec![Crumb::new("Sizes", back.clone())]
-            sub="Nodes that exist stay as they are. What is in use keeps its cores, memory, family and site; its price can change."
+            sub="Nodes that exist stay as they are. What is in use keeps its cores, memory, family and site; its price \
+                 can change."
         >
             <Card>
                 <PostForm function="put_size" state=state.clone() hidden=hidden>
@@ -82,7 +83,8 @@ fn form(visit: &Visit, size: Option<&SizeRow>, sites: Vec<String>, currency: &st
                         />
                         <Field
                             label="Family" name="family" value=family
-                            problem=state.problem("family") required=true maxlength=40_u32 autocomplete="off" help="Sizes of one family share a quota."
+                            problem=state.problem("family") required=true maxlength=40_u32 autocomplete="off"
+                            help="Sizes of one family share a quota."
                         />
                         <SelectField
                             label="Site" name="site" options=options value=site problem=state.problem("site")
@@ -105,7 +107,8 @@ fn form(visit: &Visit, size: Option<&SizeRow>, sites: Vec<String>, currency: &st
                     </div>
                     <Field
                         label=price name="price" value=cost
-                        problem=state.problem("price") required=true autocomplete="off" help="For one node. 0 costs nothing."
+                        problem=state.problem("price") required=true autocomplete="off"
+                        help="For one node. 0 costs nothing."
                     />
                     <div class="row">
                         <SubmitButton icon="check" pending="Saving…">"Save size"</SubmitButton>

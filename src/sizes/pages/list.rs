@@ -30,14 +30,19 @@ pub fn SizesPage() -> impl IntoView {
 fn show(visit: &Visit, sizes: Vec<SizeRow>) -> AnyView {
     let refusal = visit.viewer.may(Action::SizeWrite).err().map(|denied| visit.viewer.why_not(&denied));
     let add = view! {
-        <LinkButton href=paths::size(visit.slug(), "new") look=Look::Primary icon="plus" disabled_because=refusal.clone()>
+        <LinkButton
+            href=paths::size(visit.slug(), "new") look=Look::Primary icon="plus" disabled_because=refusal.clone()
+        >
             "Add size"
         </LinkButton>
     };
     let refused = visit.form("remove_size").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
     let content = if sizes.is_empty() { nothing() } else { table(visit, sizes, refusal.as_deref()) };
     view! {
-        <Page heading="Sizes" sub="What a node has, where it is made, and what an hour of it costs." actions=add.into_any()>
+        <Page
+            heading="Sizes" sub="What a node has, where it is made, and what an hour of it costs."
+            actions=add.into_any()
+        >
             {refused}
             <div data-live="sizes" data-announce="size|sizes">{content}</div>
         </Page>
@@ -100,9 +105,13 @@ fn line(visit: &Visit, size: SizeRow, refusal: Option<&str>) -> AnyView {
             <td class="right nowrap c-cpu">{size.fitting}</td>
             <td class="right">
                 <span class="row-tight">
-                    <LinkButton href=href small=true icon="pencil" label=format!("Change {name}") disabled_because=refusal.clone()/>
                     <LinkButton
-                        href=paths::remove_size(slug, &name) small=true icon="trash" label=format!("Remove {name}") look=Look::DangerQuiet
+                        href=href small=true icon="pencil" label=format!("Change {name}")
+                        disabled_because=refusal.clone()
+                    />
+                    <LinkButton
+                        href=paths::remove_size(slug, &name) small=true icon="trash" label=format!("Remove {name}")
+                        look=Look::DangerQuiet
                         dialog=true disabled_because=refusal
                     />
                 </span>

@@ -9,9 +9,11 @@ use crate::client::Server;
 async fn nothing_of_a_file_is_markup_on_a_page() {
     let server = Server::set_up().await;
     let mut browser = server.owner().await;
-    let notebook = br#"{"metadata": {}, "cells": [{"cell_type": "markdown", "source": "<script>alert(1)</script> [x](javascript:alert(1))"},
+    let notebook = br#"{"metadata": {}, "cells": [
+        {"cell_type": "markdown", "source": "<script>alert(1)</script> [x](javascript:alert(1))"},
         {"cell_type": "code", "source": "</code><script>alert(2)</script>", "outputs": [
-            {"output_type": "display_data", "data": {"text/html": "<script>alert(3)</script>", "application/javascript": "alert(4)"}},
+            {"output_type": "display_data",
+             "data": {"text/html": "<script>alert(3)</script>", "application/javascript": "alert(4)"}},
             {"output_type": "stream", "text": "<img src=x onerror=alert(5)>"}]}]}"#;
     let files: [(&str, &[u8]); 6] = [
         ("page.html", b"<script>alert('html')</script>"),

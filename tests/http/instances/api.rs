@@ -12,7 +12,8 @@ async fn an_instance_is_made_waited_for_changed_and_deleted() {
     let studio = Studio::new().await;
     let api = &studio.mara;
     let body = json!({
-        "name": "Mara-Fusion", "size": "cpu-2", "idle_minutes": 90, "idle_counts": ["kernel", "terminal"], "tags": {"team": "vision"},
+        "name": "Mara-Fusion", "size": "cpu-2", "idle_minutes": 90, "idle_counts": ["kernel", "terminal"],
+        "tags": {"team": "vision"},
     });
     let made = api.post("/instances", &body).await.is(201);
     assert_eq!(made.header("location"), "/api/v1/instances/mara-fusion");
@@ -96,7 +97,8 @@ async fn wrong_fields_are_refused_one_by_one() {
     studio.asleep("mara-fusion").await;
     let bad = json!({
         "name": "x", "size": "!", "idle_minutes": 3, "tags": {"a": "\u{7}"},
-        "scripts": {"creation": {"text": "true", "limit_seconds": 900_000}, "startup": {"text": "x", "blob": "y", "arguments": "'"}},
+        "scripts": {"creation": {"text": "true", "limit_seconds": 900_000},
+            "startup": {"text": "x", "blob": "y", "arguments": "'"}},
     });
     let refused = studio.mara.post("/instances", &bad).await.refuses(422, "invalid");
     for field in ["name", "size", "idle", "tags", "creation_limit", "startup_script", "startup_arguments"] {

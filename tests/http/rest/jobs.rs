@@ -12,7 +12,9 @@ use super::{Api, furnish, id_of, placed, run, until_waiting, with_pool};
 use crate::client::Server;
 
 fn hello() -> Value {
-    json!({"command": ["echo", "hello"], "cluster": "pool", "cores": 1, "memory_mib": 512, "tags": {"project": "churn"}})
+    json!({
+        "command": ["echo", "hello"], "cluster": "pool", "cores": 1, "memory_mib": 512, "tags": {"project": "churn"},
+    })
 }
 
 #[tokio::test]

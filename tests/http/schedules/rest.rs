@@ -11,7 +11,10 @@ async fn schedules_are_added_listed_changed_skipped_and_deleted() {
     let api = Api::owner(&server).await;
     let path = "/instances/mara/schedules";
     assert_eq!(api.get(path).await.is(200).json, json!({"schedules": []}));
-    let body = json!({"action": "stop", "cron": "0 18 * * MON-FRI", "time_zone": "Europe/Berlin", "jobs": "drain", "drain_minutes": 60});
+    let body = json!({
+        "action": "stop", "cron": "0 18 * * MON-FRI", "time_zone": "Europe/Berlin", "jobs": "drain",
+        "drain_minutes": 60,
+    });
     let made = api.keyed(path, "the-first-one", &body).await.is(201);
     assert_eq!(made.header("location"), "/api/v1/instances/mara/schedules/schedule-1");
     assert_eq!(made.json["sentence"], "Stop Mon–Fri at 18:00, Europe/Berlin; waits up to 1 h for jobs");
@@ -32,7 +35,10 @@ async fn schedules_are_added_listed_changed_skipped_and_deleted() {
     assert_eq!(api.post(&format!("{one}/skip"), &json!({"skip": false})).await.is(200).json["skipped"], json!(null));
     assert_eq!(api.get(one).await.is(200).json["action"], "stop");
 
-    let counted = json!({"action": "start", "recurrence": {"frequency": "hour", "interval": 36}, "start": "2026-05-01T08:30", "enabled": false});
+    let counted = json!({
+        "action": "start", "recurrence": {"frequency": "hour", "interval": 36}, "start": "2026-05-01T08:30",
+        "enabled": false,
+    });
     let made = api.post(path, &counted).await.is(201).json;
     assert_eq!(
         (&made["cron"], &made["recurrence"]["interval"], &made["time_zone"]),

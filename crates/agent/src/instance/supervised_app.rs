@@ -86,7 +86,9 @@ impl Ears {
     pub async fn woken(&mut self) -> bool {
         tokio::select! {
             _ = self.ending.told() => false,
-            wish = self.wish.wait_for(|wish| wish.is_unwanted || wish.is_awake) => wish.is_ok_and(|wish| !wish.is_unwanted),
+            wish = self.wish.wait_for(|wish| wish.is_unwanted || wish.is_awake) => {
+                wish.is_ok_and(|wish| !wish.is_unwanted)
+            }
         }
     }
 }

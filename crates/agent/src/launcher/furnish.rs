@@ -43,7 +43,10 @@ fn profile(home: &Path) -> io::Result<()> {
         }
     }
     let mut text = fs::read_to_string("/etc/skel/.profile").unwrap_or_default();
-    text.push_str("\n# The instance's own programs come first.\nif [ -n \"$ATELIER_PATH\" ]; then\n    PATH=\"$ATELIER_PATH\"\n    export PATH\nfi\n");
+    text.push_str(
+        "\n# The instance's own programs come first.\nif [ -n \"$ATELIER_PATH\" ]; then\n    \
+         PATH=\"$ATELIER_PATH\"\n    export PATH\nfi\n",
+    );
     fs::write(home.join(".profile"), text)
 }
 

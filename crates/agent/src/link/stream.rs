@@ -25,7 +25,8 @@ pub async fn open(config: &AgentConfig, ticket: &str, can_be_given: bool) -> Res
     let mut wire = dial::connect(config).await?;
     let offer = if can_be_given && wire.is_local() { format!("{HANDOVER}: 1\r\n") } else { String::new() };
     let request = format!(
-        "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: {STREAM}\r\n{TICKET}: {ticket}\r\n{offer}\r\n"
+        "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: {STREAM}\r\n{TICKET}: {ticket}\r\n\
+         {offer}\r\n"
     );
     let cannot = |error: std::io::Error| error.to_string();
     wire.write_all(request.as_bytes()).await.map_err(cannot)?;

@@ -74,7 +74,8 @@ pub fn prepare(
     let handle = &person.handle;
     let number = uid.unwrap_or(0);
     let users = format!(
-        "root:x:0:0:root:/:/usr/sbin/nologin\n{handle}:x:{number}:{number}::/home/{handle}:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"
+        "root:x:0:0:root:/:/usr/sbin/nologin\n{handle}:x:{number}:{number}::/home/{handle}:/bin/sh\n\
+         nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"
     );
     fs::write(&folders.users, users).map_err(|error| cannot(&folders.users, error))?;
     Ok(folders)

@@ -103,7 +103,8 @@ impl Preset {
             Self::Tensorboard => port(6_006, "tensorboard --logdir {home}/runs --host 127.0.0.1 --port {port}", "/"),
             Self::Mlflow => port(
                 5_000,
-                "mlflow server --backend-store-uri sqlite:///{home}/mlflow.db --artifacts-destination {home}/mlflow --host 127.0.0.1 --port {port}",
+                "mlflow server --backend-store-uri sqlite:///{home}/mlflow.db --artifacts-destination {home}/mlflow \
+                 --host 127.0.0.1 --port {port}",
                 "/health",
             ),
             Self::Marimo => port(
@@ -504,7 +505,11 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_typed_is_taken_or_refused(
-            name in ".{0,20}", command in ".{0,60}", health in ".{0,20}", port in any::<Option<u16>>(), variable in ".{0,10}",
+            name in ".{0,20}",
+            command in ".{0,60}",
+            health in ".{0,20}",
+            port in any::<Option<u16>>(),
+            variable in ".{0,10}",
         ) {
             let environment = BTreeMap::from([(variable, String::new())]);
             let draft = AppDraft { name, command, health, port, environment, ..AppDraft::default() };

@@ -390,7 +390,10 @@ mod tests {
         /// counts.
         #[test]
         fn no_stop_within_the_window_after_any_signal(
-            reports in proptest::collection::vec((0u64..400_000, 0u32..600, proptest::option::weighted(0.05, 0usize..9)), 1..400),
+            reports in proptest::collection::vec(
+                (0u64..400_000, 0u32..600, proptest::option::weighted(0.05, 0usize..9)),
+                1..400,
+            ),
         ) {
             let policy = IdlePolicy { window: MIN_WINDOW, counts: [Source::Kernel, Source::Editor].into() };
             let mut watch = IdleWatch::default();

@@ -464,8 +464,8 @@ pub struct Given {
 /// over.
 pub fn judge_receiver(by: &UserId, owner: &UserId, to: &UserId, is_owner_disabled: bool) -> Result<(), Problem> {
     if by == to && by != owner && !is_owner_disabled {
-        let why = "You would get the home of somebody whose account is not disabled. Choose another person, or ask its owner to \
-                   give it to you; an Owner of the workspace can also disable that account first.";
+        let why = "You would get the home of somebody whose account is not disabled. Choose another person, or ask its \
+                   owner to give it to you; an Owner of the workspace can also disable that account first.";
         return Err(Problem::new("to", why));
     }
     Ok(())

@@ -17,7 +17,8 @@ macro_rules! short_name {
         impl $name {
             /// Parses the field; capitals are lowered.
             pub fn parse(text: &str) -> Result<Self, Problem> {
-                dns_label(text, $min, $max).map(|name| Self(name.into())).map_err(|message| Problem::new($field, message))
+                let name = dns_label(text, $min, $max).map_err(|message| Problem::new($field, message))?;
+                Ok(Self(name.into()))
             }
 
             pub fn as_str(&self) -> &str {

@@ -112,11 +112,11 @@ fn heading(line: &str, under: &mut Under) -> Result<Meaning, String> {
         ("dependencies", _) => Err("write each package on a line of its own, as “- numpy=1.26”.".to_owned()),
         // What conda calls it and where it was: both are said elsewhere here.
         ("name" | "prefix", _) => Ok(Meaning::Nothing),
-        ("channels", _) => Err(
-            "channels have no meaning here: packages come from the Python index that the server’s pip is set to. Remove \
-             the heading and what stands under it."
-                .to_owned(),
-        ),
+        ("channels", _) => {
+            Err("channels have no meaning here: packages come from the Python index that the server’s pip is set to. \
+                 Remove the heading and what stands under it."
+                .to_owned())
+        }
         ("variables", _) => Err("variables belong to jobs, not to environments. Remove it.".to_owned()),
         (other, _) => {
             let other = crate::text::shortened(other);
@@ -228,7 +228,10 @@ fn fits(wanted: &[String], python: Option<&str>) -> Result<(), String> {
 mod tests {
     use super::super::Recipe;
 
-    const USUAL: &str = "name: churn\ndependencies:\n  - python=3.11\n  - numpy=1.26 # numbers\n  - \"pandas>=2,<3\"\n  - scikit-learn 1.5.*\n  - pip\n  - pip:\n      - lightgbm==4.3.0\n      - torch\n  - scipy==1.11.4\nprefix: /opt/x\n";
+    const USUAL: &str = "name: churn\n\
+                         dependencies:\n  - python=3.11\n  - numpy=1.26 # numbers\n  - \"pandas>=2,<3\"\n  - \
+                         scikit-learn 1.5.*\n  - pip\n  - pip:\n      - lightgbm==4.3.0\n      - torch\n  - \
+                         scipy==1.11.4\nprefix: /opt/x\n";
 
     #[test]
     fn what_conda_writes_becomes_what_pip_takes() {

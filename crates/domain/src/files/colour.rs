@@ -549,7 +549,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_pieces_are_the_text(text in "[a-c\"'`#/*\\-\n 0-9é:=]{0,60}", ending in "py|sh|json|rs|md|sql|html|toml|txt") {
+        fn the_pieces_are_the_text(
+            text in "[a-c\"'`#/*\\-\n 0-9é:=]{0,60}",
+            ending in "py|sh|json|rs|md|sql|html|toml|txt",
+        ) {
             let all = pieces(&text, &Language::of(&format!("a.{ending}"), &text));
             prop_assert!(all.iter().all(|(_, piece)| !piece.is_empty()));
             prop_assert_eq!(all.iter().map(|(_, piece)| *piece).collect::<String>(), text.as_str());

@@ -107,9 +107,11 @@ impl World {
     /// A node has given a job back.
     pub(super) fn job_given_back(&mut self, part: AllocationKey) {
         let Some(job) = self.jobs.get(&part.job) else { return };
-        let is_waiting = job.attempt == part.attempt
-            && matches!(job.phase, JobPhase::Starting { .. })
-            && matches!(job.allocations.as_slice(), [only] if only.node == part.node && only.state == AllocationState::Assigned);
+        let is_only_here = match job.allocations.as_slice() {
+            [only] => only.node == part.node && only.state == AllocationState::Assigned,
+            _ => false,
+        };
+        let is_waiting = is_only_here && job.attempt == part.attempt && matches!(job.phase, JobPhase::Starting { .. });
         if !is_waiting {
             return;
         }

@@ -24,7 +24,8 @@ impl World {
                 after.ended = None;
             } else if after.ended.is_none() {
                 let why = if after.job.0 > self.state.jobs {
-                    "It does not exist yet; a job waits only for jobs that were submitted before it, so that none waits in a circle."
+                    "It does not exist yet; a job waits only for jobs that were submitted before it, so that none \
+                     waits in a circle."
                 } else {
                     "It is over, or does not exist."
                 };

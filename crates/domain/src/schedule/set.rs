@@ -98,7 +98,8 @@ mod tests {
             from in 0u16..1440,
         ) {
             let times = Times { hours: hours.iter().copied().collect(), minutes: minutes.iter().copied().collect() };
-            let scanned = (from..1440).find(|m| hours.contains(&((m / 60) as u8)) && minutes.contains(&((m % 60) as u8)));
+            let is_meant = |m: &u16| hours.contains(&((m / 60) as u8)) && minutes.contains(&((m % 60) as u8));
+            let scanned = (from..1440).find(is_meant);
             prop_assert_eq!(times.first_from(from), scanned);
         }
     }

@@ -149,14 +149,16 @@ impl WeekGrid {
             let (Some(start), Some(stop)) = (row.start, row.stop) else { continue };
             if start == stop {
                 let message = format!(
-                    "It would start and stop at {start}. Choose another time; earlier than the start means the next day."
+                    "It would start and stop at {start}. Choose another time; earlier than the start means the next \
+                     day."
                 );
                 problems.push(Problem::new(format!("{}_stop", day_key(day)), message));
             }
             let (next_day, next) = (Weekday::ALL[(index + 1) % 7], self.days[(index + 1) % 7]);
             if let Some(next_start) = next.start.filter(|next_start| row.crosses_midnight() && *next_start < stop) {
                 let message = format!(
-                    "The row of {} runs until {stop} on {}, which is after this start at {next_start} and would stop it.",
+                    "The row of {} runs until {stop} on {}, which is after this start at {next_start} and would stop \
+                     it.",
                     name(day),
                     name(next_day),
                 );
@@ -459,8 +461,10 @@ mod tests {
             if let Some(again) = back(&grid) {
                 prop_assert_eq!(again.schedules(), grid.schedules());
             }
-            let is_plain = grid.days.iter().all(|day| {
-                day.start.is_none() && day.stop.is_none() || matches!((day.start, day.stop), (Some(a), Some(b)) if a < b)
+            let is_plain = grid.days.iter().all(|day| match (day.start, day.stop) {
+                (None, None) => true,
+                (Some(start), Some(stop)) => start < stop,
+                _ => false,
             });
             if is_plain {
                 prop_assert_eq!(back(&grid), Some(grid));

@@ -52,17 +52,21 @@ impl PublicKey {
             return Err("Paste the public half of a key: the line in ~/.ssh/id_ed25519.pub.".to_owned());
         }
         if text.contains("PRIVATE KEY") {
-            return Err("This is the private half of a key. It was not kept; still, it has left your machine, so make a new key with \
-                 ssh-keygen -t ed25519 and paste the line in the file that ends in .pub."
-                .to_owned());
+            return Err(
+                "This is the private half of a key. It was not kept; still, it has left your machine, so make a \
+                 new key with ssh-keygen -t ed25519 and paste the line in the file that ends in .pub."
+                    .to_owned(),
+            );
         }
         if text.len() > MAX_KEY_TEXT {
             return Err(format!("A key has at most {MAX_KEY_TEXT} characters; this has {}.", text.len()));
         }
         if text.contains("BEGIN SSH2 PUBLIC KEY") || text.contains("BEGIN PUBLIC KEY") || text.contains("BEGIN RSA") {
-            return Err("This key is written in another form. ssh-keygen -i -f FILE prints it in the form of OpenSSH, one line that \
-                 begins with ssh-."
-                .to_owned());
+            return Err(
+                "This key is written in another form. ssh-keygen -i -f FILE prints it in the form of OpenSSH, \
+                 one line that begins with ssh-."
+                    .to_owned(),
+            );
         }
         if text.lines().filter(|line| !line.trim().is_empty()).count() > 1 {
             return Err("There is more than one line here. Add one key at a time.".to_owned());
@@ -77,7 +81,8 @@ impl PublicKey {
             .ok_or("This key is damaged: a part of it is missing or was changed. Copy the whole line.")?;
         if let Kind::Rsa(bits @ ..MIN_RSA_BITS) = kind {
             return Err(format!(
-                "This RSA key has {bits} bits, and fewer than {MIN_RSA_BITS} are not safe. Make a new one with ssh-keygen -t ed25519."
+                "This RSA key has {bits} bits, and fewer than {MIN_RSA_BITS} are not safe. Make a new one with \
+                 ssh-keygen -t ed25519."
             ));
         }
         if let Kind::Rsa(bits) = kind
@@ -171,8 +176,8 @@ fn check_name(named: &str) -> Result<(), String> {
             "This is a certificate. Paste the key itself: the file without -cert in its name.".to_owned()
         }
         _ => format!(
-            "A key begins with ssh-ed25519, ecdsa-sha2-… or ssh-rsa, and this begins with “{}”. Copy the whole line of a file that \
-             ends in .pub, without options before it.",
+            "A key begins with ssh-ed25519, ecdsa-sha2-… or ssh-rsa, and this begins with “{}”. Copy the whole line of \
+             a file that ends in .pub, without options before it.",
             shortened(named)
         ),
     })

@@ -33,7 +33,8 @@ pub enum KeyRefusal {
     Own(String),
     /// Somebody else has it.
     #[error(
-        "This key belongs to another account, and a key leads to one account alone. Make a new one with ssh-keygen -t ed25519."
+        "This key belongs to another account, and a key leads to one account alone. Make a new one with ssh-keygen -t \
+         ed25519."
     )]
     Others,
 }
@@ -77,8 +78,8 @@ pub enum NotLetIn {
     #[error("This key is not known here. Add its public half under Profile → SSH keys: {profile}")]
     UnknownKey { profile: String },
     #[error(
-        "The key “{name}” was removed from its owner’s profile, and opens nothing any more. Use another one, or add it again under \
-         Profile → SSH keys: {profile}"
+        "The key “{name}” was removed from its owner’s profile, and opens nothing any more. Use another one, or add it \
+         again under Profile → SSH keys: {profile}"
     )]
     RemovedKey {
         /// What it was called.
@@ -95,7 +96,8 @@ pub enum NotLetIn {
     Account,
     /// There is none, or it is somebody else's: which of the two is nobody's business.
     #[error(
-        "There is no instance “{instance}”, or it is not yours. The user name is the name of one of your instances: ssh NAME@…"
+        "There is no instance “{instance}”, or it is not yours. The user name is the name of one of your instances: \
+         ssh NAME@…"
     )]
     NotYours {
         /// What was asked for.

@@ -53,7 +53,8 @@ impl Failure {
         };
         Self::new(
             why,
-            "Install it (Debian, Ubuntu: apt-get install python3 python3-venv), or name another with the setting python.",
+            "Install it (Debian, Ubuntu: apt-get install python3 python3-venv), or name another with the setting \
+             python.",
         )
     }
 
@@ -131,14 +132,16 @@ impl Failure {
                 format!("The index has nothing that satisfies “{wanted}” for Python {series} on {platform}."),
                 match text.contains("from versions: none") {
                     true => {
-                        "Correct the name in the list. If it is right, see whether this machine reaches the index at all."
+                        "Correct the name in the list. If it is right, see whether this machine reaches the index at \
+                         all."
                     }
                     false => "Correct the version in the list; the last lines below name those that there are.",
                 },
             )
         } else if text.contains("ResolutionImpossible") {
             Self::new(
-                "The packages of the list cannot be installed together: they want different versions of the same thing.",
+                "The packages of the list cannot be installed together: they want different versions of the same \
+                 thing.",
                 "The last lines below say which. Loosen a version in the list.",
             )
         } else if let Some(package) =
@@ -148,7 +151,8 @@ impl Failure {
                 format!(
                     "There is no ready-made package of {package} for this machine, and it could not be built here."
                 ),
-                "Choose another version of it, install what it needs to be built (a compiler, headers), or leave it out.",
+                "Choose another version of it, install what it needs to be built (a compiler, headers), or leave it \
+                 out.",
             )
         } else {
             Self::new(
@@ -287,14 +291,16 @@ mod tests {
         for (lines, named) in [
             (
                 vec![
-                    "ERROR: Could not find a version that satisfies the requirement deep>=3 (from mine==1.0->other) (from versions: none)",
+                    "ERROR: Could not find a version that satisfies the requirement deep>=3 (from mine==1.0->other) \
+                     (from versions: none)",
                     "ERROR: No matching distribution found for deep>=3",
                 ],
                 vec!["deep>=3", "mine==1.0", "other"],
             ),
             (
                 vec![
-                    "ERROR: Could not find a version that satisfies the requirement numpy==99 (from versions: 1.0, 2.0)",
+                    "ERROR: Could not find a version that satisfies the requirement numpy==99 (from versions: 1.0, \
+                     2.0)",
                     "ERROR: No matching distribution found for numpy==99",
                 ],
                 vec!["numpy==99"],

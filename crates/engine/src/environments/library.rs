@@ -493,7 +493,8 @@ impl Library {
         let used_at = before.and_then(|row| row.used_at).or(Some(now));
         let row = BuildRow { hash, state, packages, size, used_at, changed_at: now };
         if let Err(error) = self.inner.store.keep_environment_build(&row, now).await {
-            tracing::error!(%error, %hash, "how an environment was built could not be kept; the next use finds out again");
+            tracing::error!(%error, %hash, "how an environment was built could not be kept; the next use finds out \
+                                            again");
         }
     }
 }

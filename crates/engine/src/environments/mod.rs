@@ -91,7 +91,8 @@ impl Settings {
 pub enum RebuildError {
     /// The server builds none.
     #[error(
-        "Building is switched off on this server, by the setting environment. Set it to auto and start the server again, or build it with: atelier environment build"
+        "Building is switched off on this server, by the setting environment. Set it to auto and start the server \
+         again, or build it with: atelier environment build"
     )]
     Off,
     /// One is being built.

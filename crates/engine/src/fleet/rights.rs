@@ -64,8 +64,8 @@ impl Folders {
                 let mode = rights(above).map_err(|error| cannot(above, "be looked at", &error))?;
                 if mode & 0o001 == 0 {
                     return Err(format!(
-                        "people’s own users cannot get to {}: {} lets nobody else pass (its rights are {mode:03o}). Move the \
-                         data directory, for example to /var/lib/atelier, or allow it: chmod o+x {}",
+                        "people’s own users cannot get to {}: {} lets nobody else pass (its rights are {mode:03o}). \
+                         Move the data directory, for example to /var/lib/atelier, or allow it: chmod o+x {}",
                         place.display(),
                         above.display(),
                         above.display()

@@ -61,7 +61,8 @@ async fn carry_out(fleet: &Fleet, instance: InstanceId, from: UserId, to: UserId
     });
     let left = given.await.map_err(|error| error.to_string())??;
     if !left.is_empty() {
-        tracing::warn!(%instance, ?left, "some entries of a home could not be given to its new owner and stay as they are");
+        tracing::warn!(%instance, ?left, "some entries of a home could not be given to its new owner and stay as they \
+                                          are");
     }
     // Who has it now says whether it can be entered by SSH.
     fleet.store().drop_ssh_of(instance).await.map_err(|error| error.to_string())?;

@@ -129,8 +129,8 @@ pub enum Commit {
 pub enum StartError {
     /// Another server works on the same data.
     #[error(
-        "another Atelier server works on the data in {0}: it holds the file engine.lock there. Stop it first, or choose \
-         another directory with --data"
+        "another Atelier server works on the data in {0}: it holds the file engine.lock there. Stop it first, or \
+         choose another directory with --data"
     )]
     Locked(String),
     /// The lock file cannot be made.

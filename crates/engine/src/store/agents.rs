@@ -41,7 +41,8 @@ impl Store {
         let _in_line = self.write_lock.lock().await;
         sqlx::query(
             "insert into agents (node_id, token_hash, secret_hash, made_at) values ($1, $2, '', $3) \
-             on conflict (node_id) do update set token_hash = excluded.token_hash, secret_hash = '', made_at = excluded.made_at",
+             on conflict (node_id) do update set token_hash = excluded.token_hash, secret_hash = '', made_at = \
+             excluded.made_at",
         )
         .bind(number(node))
         .bind(hashed(token))

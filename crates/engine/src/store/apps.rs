@@ -61,7 +61,8 @@ impl WriteTx<'_> {
         let record = serde_json::to_string(app)
             .map_err(|error| Error::Unreadable { what: "an application", value: error.to_string() })?;
         sqlx::query(
-            "insert into instance_apps (workspace_id, instance_id, name, record, changed_at) values ($1, $2, $3, $4, $5) \
+            "insert into instance_apps (workspace_id, instance_id, name, record, changed_at) values ($1, $2, $3, $4, \
+             $5) \
              on conflict (instance_id, name) do update set record = excluded.record, changed_at = excluded.changed_at",
         )
         .bind(workspace.as_str())

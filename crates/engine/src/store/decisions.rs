@@ -91,7 +91,10 @@ impl Store {
     pub async fn power_changes(&self, workspace: &WorkspaceId, until: Timestamp) -> Result<Vec<PowerChange>> {
         let mut sql = Sql::new("select about_id, at, code from decisions where workspace_id = ");
         sql.bind(workspace.as_str());
-        sql.push(" and about_kind = 'instance' and code in ('by-schedule', 'as-postponed', 'idle', 'by-person', 'node-ready')");
+        sql.push(
+            " and about_kind = 'instance' and code in ('by-schedule', 'as-postponed', 'idle', 'by-person', \
+             'node-ready')",
+        );
         sql.push(" and at < ").bind(until.0);
         sql.push(" order by revision desc, ordinal desc limit ").bind(MOST_CHANGES);
         let rows = sql.rows(&self.reader).await?;

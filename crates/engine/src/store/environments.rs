@@ -210,7 +210,8 @@ impl WriteTx<'_> {
         new: &NewVersion<'_>,
     ) -> Result<std::result::Result<u32, Problem>> {
         let newest = sqlx::query(
-            "select cast(coalesce(max(version), 0) as bigint) from environment_versions where workspace_id = $1 and name = $2",
+            "select cast(coalesce(max(version), 0) as bigint) from environment_versions where workspace_id = $1 and \
+             name = $2",
         )
         .bind(workspace.as_str())
         .bind(new.name.as_str())
@@ -239,7 +240,8 @@ impl WriteTx<'_> {
         }
         if newest == 0 {
             sqlx::query(
-                "insert into environments (workspace_id, name, owner_id, owner_name, created_at) values ($1, $2, $3, $4, $5)",
+                "insert into environments (workspace_id, name, owner_id, owner_name, created_at) values ($1, $2, $3, \
+                 $4, $5)",
             )
             .bind(workspace.as_str())
             .bind(new.name.as_str())
@@ -345,7 +347,8 @@ impl WriteTx<'_> {
             "insert into environment_builds (hash, state, failure, packages, size, used_at, changed_at) \
              values ($1, $2, $3, $4, $5, $6, $7) on conflict (hash) do update set state = excluded.state, \
              failure = excluded.failure, size = excluded.size, \
-             packages = case when excluded.packages = '[]' then environment_builds.packages else excluded.packages end, \
+             packages = case when excluded.packages = '[]' then environment_builds.packages else excluded.packages \
+             end, \
              used_at = excluded.used_at, changed_at = excluded.changed_at",
         )
         .bind(row.hash.to_string())

@@ -34,7 +34,8 @@ impl Store {
     /// Everybody who has a folder, by the short name.
     pub async fn file_owners(&self) -> Result<Vec<FileOwner>> {
         let sql = Sql::new(
-            "select l.user_id, u.name, l.handle, l.uid from local_users l join users u on u.id = l.user_id order by l.handle",
+            "select l.user_id, u.name, l.handle, l.uid from local_users l join users u on u.id = l.user_id order by \
+             l.handle",
         );
         let rows = sql.rows(&self.reader).await?;
         let read = |row: &sqlx::any::AnyRow| FileOwner {

@@ -46,7 +46,8 @@ impl Store {
     /// The history of a workspace, newest first.
     pub async fn history(&self, workspace: &WorkspaceId, filter: &HistoryFilter) -> Result<Vec<HistoryEntry>> {
         let mut sql = Sql::new(
-            "select revision, ordinal, at, actor_id, actor_name, kind, sentence, why, request from history where workspace_id = ",
+            "select revision, ordinal, at, actor_id, actor_name, kind, sentence, why, request from history where \
+             workspace_id = ",
         );
         sql.bind(workspace.as_str());
         if let Some(person) = &filter.about {

@@ -57,11 +57,14 @@ impl Store {
     pub(super) async fn claim_installation(&self) -> Result<i64> {
         let _in_line = self.write_lock.lock().await;
         // Two servers may start on the same empty database: one row, whoever makes it.
-        sqlx::query("insert into installation (one, id, revision, created_at) values (1, $1, 0, $2) on conflict (one) do nothing")
-            .bind(new_id("inst"))
-            .bind(clock::now().0)
-            .execute(&self.writer)
-            .await?;
+        sqlx::query(
+            "insert into installation (one, id, revision, created_at) values (1, $1, 0, $2) on conflict (one) \
+             do nothing",
+        )
+        .bind(new_id("inst"))
+        .bind(clock::now().0)
+        .execute(&self.writer)
+        .await?;
         Ok(sqlx::query_scalar("select revision from installation").fetch_one(&self.writer).await?)
     }
 

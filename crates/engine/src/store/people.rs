@@ -125,10 +125,10 @@ pub type SeenAt<'a> = (&'a str, Timestamp);
 
 /// What [`person`] reads. The roles come along in one column: a statement of their own would be a second trip
 /// to the database for nearly every request.
-pub(super) const COLUMNS: &str = "u.id, u.workspace_id, u.email, u.name, u.must_change_password, u.disabled, u.time_zone, \
-    u.theme, u.created_at, u.seen_at, u.notices_read_at, \
-    (select string_agg(a.role, ',') from role_assignments a where a.workspace_id = u.workspace_id \
-     and a.principal_kind = 'user' and a.principal_id = u.id)";
+pub(super) const COLUMNS: &str = "u.id, u.workspace_id, u.email, u.name, u.must_change_password, u.disabled, \
+                                  u.time_zone, u.theme, u.created_at, u.seen_at, u.notices_read_at, (select \
+                                  string_agg(a.role, ',') from role_assignments a where a.workspace_id = \
+                                  u.workspace_id and a.principal_kind = 'user' and a.principal_id = u.id)";
 
 /// How many columns those are; what a statement adds comes after them.
 pub(super) const COLUMN_COUNT: usize = 12;
@@ -250,7 +250,8 @@ impl WriteTx<'_> {
     pub async fn insert_account(&mut self, new: &NewAccount) -> Result<UserId> {
         let id = UserId::new(new_id("user"));
         sqlx::query(
-            "insert into users (id, workspace_id, email, name, name_key, password_hash, must_change_password, disabled, \
+            "insert into users (id, workspace_id, email, name, name_key, password_hash, must_change_password, \
+             disabled, \
              time_zone, theme, created_at, session_epoch, seen_at, notices_read_at) \
              values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, 0, 0, $10)",
         )
@@ -267,7 +268,9 @@ impl WriteTx<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(|error| match &error {
-            sqlx::Error::Database(database) if database.is_unique_violation() => Error::Taken("an account with this e-mail address"),
+            sqlx::Error::Database(database) if database.is_unique_violation() => {
+                Error::Taken("an account with this e-mail address")
+            }
             _ => Error::Database(error),
         })?;
         self.insert_roles(&new.workspace, &id, &new.roles).await?;
@@ -456,7 +459,7 @@ fn restrict(sql: &mut Sql, workspace: &WorkspaceId, filter: &PeopleFilter) {
     if let Some(role) = filter.role {
         sql.push(
             " and exists (select 1 from role_assignments a where a.workspace_id = u.workspace_id \
-                  and a.principal_kind = 'user' and a.principal_id = u.id and a.role = ",
+             and a.principal_kind = 'user' and a.principal_id = u.id and a.role = ",
         )
         .bind(role.key())
         .push(")");

@@ -168,7 +168,8 @@ impl WriteTx<'_> {
     pub async fn put_share(&mut self, new: &NewShare<'_>, author: &Author) -> Result<()> {
         let until = new.until.as_ref().map_or(0, |(at, _)| at.0);
         sqlx::query(
-            "insert into instance_shares (instance_id, app, user_id, workspace_id, owner_id, instance_name, app_label, level, \
+            "insert into instance_shares (instance_id, app, user_id, workspace_id, owner_id, instance_name, app_label, \
+             level, \
              until, since, used_at, is_over) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0) \
              on conflict (instance_id, app, user_id) do update set owner_id = excluded.owner_id, \
              instance_name = excluded.instance_name, app_label = excluded.app_label, level = excluded.level, \

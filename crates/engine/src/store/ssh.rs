@@ -49,7 +49,8 @@ impl Store {
     /// The keys of a person that count, newest first.
     pub async fn ssh_keys_of(&self, user: &UserId) -> Result<Vec<SshKey>> {
         let sql = format!(
-            "select {COLUMNS} from ssh_keys k where k.user_id = $1 and k.removed_at = 0 order by k.created_at desc, k.id"
+            "select {COLUMNS} from ssh_keys k where k.user_id = $1 and k.removed_at = 0 order by k.created_at desc, \
+             k.id"
         );
         let rows = self.reader.rows(sqlx::query(&sql).bind(user.as_str())).await?;
         Ok(rows.iter().map(|row| key(row, 0)).collect())
@@ -94,7 +95,8 @@ impl WriteTx<'_> {
         }
         let id = SshKeyId::new(new_id("key"));
         sqlx::query(
-            "insert into ssh_keys (id, workspace_id, user_id, name, kind, line, fingerprint, created_at, used_at, removed_at) \
+            "insert into ssh_keys (id, workspace_id, user_id, name, kind, line, fingerprint, created_at, used_at, \
+             removed_at) \
              values ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)",
         )
         .bind(id.as_str())

@@ -53,8 +53,8 @@ impl Unknown {
                 };
                 match usual {
                     Some(usual) => format!(
-                        "Unknown, because {job} has no time limit and has run longer than the {usual} that such jobs usually \
-                         take{more}."
+                        "Unknown, because {job} has no time limit and has run longer than the {usual} that such jobs \
+                         usually take{more}."
                     ),
                     None => format!(
                         "Unknown, because {job} has no time limit and nothing like it has run to its end before{more}."

@@ -85,8 +85,9 @@ pub(super) fn svg(report: &Report) -> String {
 /// The element itself, what it says to those who do not see it, and its colours.
 fn opening(report: &Report, height: f64) -> String {
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" height=\"{height:.0}\" \
-         role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">{}</title>\n<desc id=\"desc\">",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
+         height=\"{height:.0}\" role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">{}</title>\n<desc \
+         id=\"desc\">",
         escaped(&format!("{}: jobs that wait and nodes over time", report.scenario))
     );
     for policy in &report.policies {
@@ -105,7 +106,8 @@ fn opening(report: &Report, height: f64) -> String {
     out.push_str(
         ".h{font-size:22px;font-weight:600}.s{font-size:14px;font-weight:600}.n{font-size:12px}.m{font-size:12.5px}\n",
     );
-    out.push_str(".bg{fill:#fff}.h,.s,.t{fill:#1a212c}.m,.n{fill:#566070}.g{stroke:#e2e6ec;fill:none}.x{stroke:#9aa3b0;fill:none}\n");
+    out.push_str(".bg{fill:#fff}.h,.s,.t{fill:#1a212c}.m,.n{fill:#566070}");
+    out.push_str(".g{stroke:#e2e6ec;fill:none}.x{stroke:#9aa3b0;fill:none}\n");
     out.push_str(".l{fill:none;stroke-width:1.8;stroke-linejoin:round}.p{fill-opacity:.2}.b{fill-opacity:.75}\n");
     let styles = || STYLES.iter().enumerate().take(report.policies.len());
     for (number, (light, _, dashes)) in styles() {

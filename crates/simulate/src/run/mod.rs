@@ -65,8 +65,8 @@ impl std::fmt::Display for Stopped {
             Self::Canceled => out.write_str("The simulation was canceled."),
             Self::TooManyEvents { policy, allowed, jobs, .. } => write!(
                 out,
-                "Under the policy “{policy}” more than {allowed} events happen; {jobs} jobs had come by then. Raise max_events, \
-                 shorten the scenario, or choose a coarser tick."
+                "Under the policy “{policy}” more than {allowed} events happen; {jobs} jobs had come by then. Raise \
+                 max_events, shorten the scenario, or choose a coarser tick."
             ),
             Self::NotMade { policy, why } => write!(out, "Under the policy “{policy}” the site cannot be made: {why}"),
         }

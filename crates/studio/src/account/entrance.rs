@@ -79,7 +79,8 @@ fn paused(subject: &str, until: Timestamp, now: Timestamp) -> AppError {
     let whose = if subject.starts_with("account:") { "with this e-mail address" } else { "from your network address" };
     AppError::TooMany {
         message: format!(
-            "Too many failed tries {whose}. Wait {wait}, then try again. If you forgot the password, an Owner can reset it under Admin → People."
+            "Too many failed tries {whose}. Wait {wait}, then try again. If you forgot the password, an Owner can \
+             reset it under Admin → People."
         ),
         retry_after_secs: u32::try_from(wait.as_millis() / 1_000 + 1).unwrap_or(u32::MAX),
     }

@@ -167,7 +167,8 @@ pub const fn said_tier(tier: Tier) -> &'static str {
     match tier {
         Tier::Dedicated => "Nobody takes its nodes back. Where room is short, it takes that of preemptible nodes.",
         Tier::Preemptible => {
-            "Its nodes go, with notice, when dedicated work lacks room; jobs on them go back to the queue and start again. For work that keeps checkpoints."
+            "Its nodes go, with notice, when dedicated work lacks room; jobs on them go back to the queue and start \
+             again. For work that keeps checkpoints."
         }
     }
 }

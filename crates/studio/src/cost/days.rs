@@ -229,7 +229,10 @@ mod tests {
     proptest! {
         /// Every hour between the first and the last belongs to exactly one day, and no other does.
         #[test]
-        fn no_hour_is_lost(start in 0_i64..20_000, zone in prop::sample::select(vec!["UTC", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia"])) {
+        fn no_hour_is_lost(
+            start in 0_i64..20_000,
+            zone in prop::sample::select(vec!["UTC", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia"]),
+        ) {
             let now = Timestamp(start * 86_400_000);
             let chosen = Selection::parse(["7", "", "", ""], now, zone).expect("a selection");
             let hours = chosen.hours();

@@ -188,7 +188,8 @@ impl Desk {
                     Some(other) if !is_mine => Err(refused(
                         "files.not-yours",
                         format!(
-                            "“Users/{other}” is somebody else’s own folder: they alone change what is in it. Copy what you need to your own."
+                            "“Users/{other}” is somebody else’s own folder: they alone change what is in it. Copy what \
+                             you need to your own."
                         ),
                     )),
                     _ => Ok(()),
@@ -294,8 +295,8 @@ fn full(free: u64, more: u64) -> AppError {
     refused(
         "disk-full",
         format!(
-            "The server’s disk has {free} free, of which {kept} are kept so that stopping and deleting always work.{needed} \
-             Empty your trash, or ask an operator to make room."
+            "The server’s disk has {free} free, of which {kept} are kept so that stopping and deleting always \
+             work.{needed} Empty your trash, or ask an operator to make room."
         ),
     )
 }
@@ -306,7 +307,8 @@ pub fn over(used: u64, more: u64, limit: u64) -> AppError {
     refused(
         "files.limit",
         format!(
-            "You use {used} of the {limit} that each person may have, and this needs {more} more. Delete something and empty your trash, or ask an Owner to raise the limit."
+            "You use {used} of the {limit} that each person may have, and this needs {more} more. Delete something and \
+             empty your trash, or ask an Owner to raise the limit."
         ),
     )
 }
@@ -318,13 +320,19 @@ pub fn said(caller: &Caller, error: Error, what: Use) -> AppError {
         Error::Denied if what == Use::Read => AppError::not_found("file or folder"),
         Error::Denied => refused(
             "files.denied",
-            "The rights on disk do not allow this: it belongs to somebody else. Ask them, or copy it to your own folder.".into(),
+            "The rights on disk do not allow this: it belongs to somebody else. Ask them, or copy it to your own \
+             folder."
+                .into(),
         ),
-        Error::Exists => refused("files.exists", "Something of that name is there already. Choose another name.".into()),
+        Error::Exists => {
+            refused("files.exists", "Something of that name is there already. Choose another name.".into())
+        }
         Error::IsAFolder => refused("files.is-folder", "This is a folder; a file is needed here.".into()),
         Error::Link => refused(
             "files.link",
-            "This is a link, or the way to it leads over one. Links are not followed here; open what it points to.".into(),
+            "This is a link, or the way to it leads over one. Links are not followed here; open what it points \
+             to."
+            .into(),
         ),
         Error::Changed { now: Some(_) } => refused(
             "files.changed",
@@ -334,14 +342,16 @@ pub fn said(caller: &Caller, error: Error, what: Use) -> AppError {
             refused("files.changed", "This file was moved or deleted since you opened it. Nothing was written.".into())
         }
         Error::Full { free } => full(free, 0),
-        Error::Offset { at } => {
-            refused("files.offset", format!("The upload goes on at byte {at}; the piece began elsewhere. Ask how far it is."))
-        }
+        Error::Offset { at } => refused(
+            "files.offset",
+            format!("The upload goes on at byte {at}; the piece began elsewhere. Ask how far it is."),
+        ),
         Error::Busy => refused("files.busy", "Another request is adding to this upload. Try again in a moment.".into()),
         Error::IntoItself => refused("files.into-itself", "A folder cannot be moved into itself.".into()),
-        Error::OtherDisk => {
-            refused("files.other-disk", "The two places are on different disks. Copy it and delete the first one.".into())
-        }
+        Error::OtherDisk => refused(
+            "files.other-disk",
+            "The two places are on different disks. Copy it and delete the first one.".into(),
+        ),
         Error::TooMany { most } => {
             refused("files.too-many", format!("There are more than {most} files in it. Take its folders one by one."))
         }

@@ -572,7 +572,8 @@ mod tests {
             {"cell_type": "markdown", "source": ["# Hi\n", "there"]},
             {"cell_type": "code", "execution_count": 3, "source": "1+1", "outputs": [
                 {"output_type": "stream", "text": ["\u{1b}[31mred\u{1b}[0m\n"]},
-                {"output_type": "execute_result", "data": {"text/plain": "2", "text/html": "<script>alert(1)</script>"}},
+                {"output_type": "execute_result",
+                    "data": {"text/plain": "2", "text/html": "<script>alert(1)</script>"}},
                 {"output_type": "display_data", "data": {"image/png": png, "text/plain": "<Figure>"}},
                 {"output_type": "display_data", "data": {"application/javascript": "alert(1)", "text/html": "<b>"}},
                 {"output_type": "display_data", "data": {"image/png": html}},
@@ -631,7 +632,8 @@ mod tests {
         let odd = json!({"metadata": {"kernelspec": {"language": "R"}, "language_info": 3}, "nbformat": 4, "cells": [
             3, null, "x", [1, [2]], {"cell_type": 7, "source": {"a": 1}},
             {"cell_type": "code", "execution_count": "x", "source": ["a", 1, ["b"], {"c": "d"}, "e"], "outputs": [
-                4, {"output_type": "stream", "text": ["é".repeat(40_000), "end"]}, {"data": []}, {"traceback": ["a"], "output_type": "error"},
+                4, {"output_type": "stream", "text": ["é".repeat(40_000), "end"]}, {"data": []},
+                {"traceback": ["a"], "output_type": "error"},
             ]},
             {"cell_type": "raw", "source": "r", "outputs": {"a": 1}},
         ]});

@@ -298,8 +298,9 @@ mod tests {
 
     #[test]
     fn markdown_keeps_its_words_and_loses_what_could_run() {
-        let text = "# Title\n\n<script>alert(1)</script>\n\n**bold** <img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](https://example.org/x) \
-                    [c](data.csv) [d](../../other) ![p](plot.png) ![q](https://evil.example/x.png) <svg onload=alert(1)>\n\n```python\nif x < 1: pass\n```\n\n\
+        let text = "# Title\n\n<script>alert(1)</script>\n\n**bold** <img src=x onerror=alert(1)> \
+                    [a](javascript:alert(1)) [b](https://example.org/x) [c](data.csv) [d](../../other) ![p](plot.png) \
+                    ![q](https://evil.example/x.png) <svg onload=alert(1)>\n\n```python\nif x < 1: pass\n```\n\n\
                     [e](JaVaScRiPt:alert(1)) [f](data:text/html,x) [g](//evil.example/x)\n\n|a|b|\n|:-|-:|\n|1|2|\n";
         let markup = markdown(text, &path(), "studio");
         for bad in [

@@ -105,8 +105,8 @@ fn deleted(detail: &InstanceDetail) -> String {
         jobs => format!(" {} ended.", counted(jobs, "job is", "jobs are")),
     };
     format!(
-        "Its home, its environment and its schedules go.{jobs} Its history stays, and an operator can bring the home back for \
-         {days} days."
+        "Its home, its environment and its schedules go.{jobs} Its history stays, and an operator can bring the home \
+         back for {days} days."
     )
 }
 

@@ -86,7 +86,8 @@ pub async fn restart_app(caller: &Caller, subject: &Subject, name: &str) -> Resu
         return Ok(());
     }
     let message = format!(
-        "{} does not run, or its node does not answer. Its applications start with it; there is nothing to restart now.",
+        "{} does not run, or its node does not answer. Its applications start with it; there is nothing to restart \
+         now.",
         subject.name
     );
     Err(AppError::Refused { code: "instance-not-running".into(), message })

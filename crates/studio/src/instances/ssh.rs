@@ -96,8 +96,8 @@ pub async fn switch(caller: &Caller, subject: &Subject, is_on: bool) -> Result<b
     if is_on && caller.studio.directions().cloned().is_none() {
         return Err(AppError::Refused {
             code: "ssh.not-served".into(),
-            message: "This server takes no SSH connections. An administrator sets ssh_listen, such as 0.0.0.0:2222, and starts it \
-                      again."
+            message: "This server takes no SSH connections. An administrator sets ssh_listen, such as 0.0.0.0:2222, \
+                      and starts it again."
                 .into(),
         });
     }

@@ -58,7 +58,8 @@ fn judge(person: &Person) -> Result<(), Problem> {
         return Err(Problem::new("to", "Their account is disabled. Ask an Owner of the workspace to enable it first."));
     }
     if person.rights().check(Action::InstanceCreate, Whose::Own).is_err() {
-        let why = "Their roles do not include instances of their own. Ask an Owner of the workspace for another role for them.";
+        let why = "Their roles do not include instances of their own. Ask an Owner of the workspace for another role \
+                   for them.";
         return Err(Problem::new("to", why));
     }
     Ok(())

@@ -355,7 +355,10 @@ impl Prepared<'_> {
             Some(count) => Order::SubmitArray { spec, count },
             None => Order::Submit(spec),
         };
-        let is_about_others = |error: &AppError| matches!(error, AppError::Invalid { problems } if problems.iter().all(|problem| problem.field == "after"));
+        let is_about_others = |error: &AppError| match error {
+            AppError::Invalid { problems } => problems.iter().all(|problem| problem.field == "after"),
+            _ => false,
+        };
         let mut answer = order(caller, id.clone(), wanted(spec.clone()), Some(payload.clone()), None).await;
         if !spec.after.is_empty() && answer.as_ref().is_err_and(is_about_others) {
             // What it waits for may have ended between the look and the order, now or when the same was asked
@@ -477,7 +480,8 @@ async fn awaited(
         };
         let Some(row) = caller.checked(caller.store().job(&workspace, job).await)? else {
             let message = format!(
-                "{job} cannot be waited for: there is no such job. A job waits only for jobs that were submitted before it, so that none waits in a circle."
+                "{job} cannot be waited for: there is no such job. A job waits only for jobs that were submitted \
+                 before it, so that none waits in a circle."
             );
             problems.push(Problem::new("after", message));
             continue;

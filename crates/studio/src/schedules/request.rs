@@ -193,7 +193,8 @@ mod tests {
         for json in [
             r#"{"action":"start","cron":"30 8 * * MON-FRI","time_zone":"Europe/Berlin"}"#,
             r#"{"action":"stop","cron":"0 18 * * *","time_zone":"UTC","jobs":"drain","drain_minutes":45}"#,
-            r#"{"action":"stop","recurrence":{"frequency":"hour","interval":36},"time_zone":"UTC","start":"2026-05-01T08:30","jobs":"skip"}"#,
+            "{\"action\":\"stop\",\"recurrence\":{\"frequency\":\"hour\",\"interval\":36},\"time_zone\":\"UTC\",\
+             \"start\":\"2026-05-01T08:30\",\"jobs\":\"skip\"}",
         ] {
             let request = read(json);
             let made = request.schedule().expect("a schedule");

@@ -8,9 +8,9 @@ use super::Error;
 /// Debian does not put the server's programs on PATH.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-const MISSING: &str = "PostgreSQL is not installed: neither PATH nor /usr/lib/postgresql/*/bin has initdb, postgres and \
-    psql. The store is tested on both databases, so this can't be skipped. Install it, on Debian or Ubuntu with: \
-    apt-get install postgresql";
+const MISSING: &str = "PostgreSQL is not installed: neither PATH nor /usr/lib/postgresql/*/bin has initdb, postgres \
+                       and psql. The store is tested on both databases, so this can't be skipped. Install it, on \
+                       Debian or Ubuntu with: apt-get install postgresql";
 
 /// The three programs that the tests call.
 #[derive(Debug, Clone, PartialEq, Eq)]

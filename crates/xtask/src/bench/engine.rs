@@ -56,8 +56,8 @@ pub fn measure(workspace: &Workspace, seconds: u32, has_crashes: bool, report: &
     if has_crashes {
         step(&format!("Killing the loop {KILLS} times on each database"), || crashes(workspace))?;
         report.note(format!(
-            "The loop was killed {KILLS} times on SQLite and {KILLS} times on PostgreSQL while commands streamed in: no \
-             acknowledged command was lost, none was applied twice."
+            "The loop was killed {KILLS} times on SQLite and {KILLS} times on PostgreSQL while commands streamed in: \
+             no acknowledged command was lost, none was applied twice."
         ));
     }
     Ok(())

@@ -145,8 +145,9 @@ fn sshd(folder: &Path, client: &Client) -> Result<(Sshd, Place)> {
     fs::write(&keys, client.public()?).map_err(Failure::file("writing", &keys))?;
     let file = place.join("config");
     let text = format!(
-        "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nAuthorizedKeysFile {}\nUsePAM no\nPasswordAuthentication \
-         no\nPermitRootLogin prohibit-password\nStrictModes no\nMaxStartups 100\nSubsystem sftp internal-sftp\n",
+        "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nAuthorizedKeysFile {}\nUsePAM no\n\
+         PasswordAuthentication no\nPermitRootLogin prohibit-password\nStrictModes no\nMaxStartups 100\nSubsystem sftp \
+         internal-sftp\n",
         key.display(),
         keys.display()
     );

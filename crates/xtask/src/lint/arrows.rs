@@ -136,7 +136,8 @@ pub fn compare_with_page(page: &str) -> Result<(), String> {
     match shown {
         Some((shown, _)) if shown == wanted => Ok(()),
         Some(_) => Err(format!(
-            "the block `arrows` in {PAGE} doesn't show the table in {TABLE}: replace it by this\n\n```arrows\n{wanted}```"
+            "the block `arrows` in {PAGE} doesn't show the table in {TABLE}: replace it by this\n\n```arrows\n\
+             {wanted}```"
         )),
         None => Err(format!("{PAGE} has no block `arrows`: add this\n\n```arrows\n{wanted}```")),
     }
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(
             small().judge(&[], &arrows),
             ["base → a is a new arrow, at src/base.rs:3 and 1 more: remove it, or allow it in SMALL of \
-                 crates/xtask/src/lint/table.rs"]
+              crates/xtask/src/lint/table.rs"]
         );
         let between = Allowed::modules().judge(&[], &found(&[("sizes", "cost")]));
         assert!(between[0].contains("allow it in BETWEEN_NOUNS of"), "{between:?}");

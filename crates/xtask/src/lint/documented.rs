@@ -115,8 +115,9 @@ mod tests {
 
     #[test]
     fn the_rest_is_free() {
-        let text = "pub(crate) struct A;\nstruct B { pub c: u8 }\nimpl B {\n    pub fn d() {}\n}\npub const E: u8 = 1;\n\
-                    pub use f::G;\npub mod h;\n#[cfg(test)]\nmod tests {\n    pub fn i() {}\n}\n/* pub fn j() {} */\n";
+        let text = "pub(crate) struct A;\nstruct B { pub c: u8 }\nimpl B {\n    pub fn d() {}\n}\n\
+                    pub const E: u8 = 1;\npub use f::G;\npub mod h;\n#[cfg(test)]\nmod tests {\n    pub fn i() {}\n}\n\
+                    /* pub fn j() {} */\n";
         assert_eq!(missing(text), [""; 0]);
         assert_eq!(missing("pub mod a {\n    pub struct B;\n}"), ["2 struct B"]);
     }

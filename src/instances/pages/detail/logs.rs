@@ -28,7 +28,9 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsVie
     let Some(window) = &view.window else {
         return view! {
             <Card heading="Logs">
-                <p class="muted">"Nothing was printed yet. Its set-up and its applications print here once it has started."</p>
+                <p class="muted">
+                    "Nothing was printed yet. Its set-up and its applications print here once it has started."
+                </p>
             </Card>
         }
         .into_any();
@@ -61,12 +63,20 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsVie
     let link = here.url();
     let label = format!("Log: {word}");
     view! {
-        <section class="log" aria-label=label data-log=stream data-log-after=window.follow_from.to_string() data-log-link=link>
+        <section
+            class="log" aria-label=label data-log=stream data-log-after=window.follow_from.to_string()
+            data-log-link=link
+        >
             <div class="bar">
                 <b>{word.clone()}</b>
                 <span class="tools">
-                    <button class="btn sm" type="button" popovertarget="m-logs">"Choose a log"<Icon name="down" class="i-s"/></button>
-                    <a class="btn sm icon" href=file download="" aria-label="Download the log"><Icon name="download"/></a>
+                    <button class="btn sm" type="button" popovertarget="m-logs">
+                        "Choose a log"
+                        <Icon name="down" class="i-s"/>
+                    </button>
+                    <a class="btn sm icon" href=file download="" aria-label="Download the log">
+                        <Icon name="download"/>
+                    </a>
                 </span>
                 {following}
             </div>

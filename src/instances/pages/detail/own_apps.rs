@@ -66,9 +66,9 @@ fn exposed(detail: &InstanceDetail) -> AnyView {
     }
     let names = atelier_domain::text::and_list(&names);
     let title = format!("Other people of this machine can reach {names}");
-    let text = "Its port is in the network of the machine, so any program there can connect to it, and what listens on that port \
-                may be somebody else's. Use a password in the application itself, its socket, or a private network on a server that runs \
-                as root with bubblewrap.";
+    let text = "Its port is in the network of the machine, so any program there can connect to it, and what listens on \
+                that port may be somebody else's. Use a password in the application itself, its socket, or a private \
+                network on a server that runs as root with bubblewrap.";
     view! { <Why tone=Tone::Warning title=title text=text/> }.into_any()
 }
 
@@ -94,7 +94,10 @@ fn row(visit: &Visit, detail: &InstanceDetail, app: &AppView, is_owner: bool) ->
     let icon = app.icon;
     view! {
         <tr data-key=app.name.clone()>
-            <th scope="row"><span class="row-tight"><Icon name=icon/>{label}</span><small class="muted mono">{app.name.clone()}</small></th>
+            <th scope="row">
+                <span class="row-tight"><Icon name=icon/>{label}</span>
+                <small class="muted mono">{app.name.clone()}</small>
+            </th>
             <td><span class="next" data-state=state>{app.said.clone()}</span></td>
             <td>{command}</td>
             <td class="actions">{actions}</td>
@@ -119,7 +122,9 @@ fn actions(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
         let label = format!("Restart {}", app.label);
         view! {
             <PostForm function="restart_app" hidden=hidden() class="inline-form">
-                <SubmitButton look=Look::Ghost icon="restart" label=label pending="…" disabled_because=because>"Restart"</SubmitButton>
+                <SubmitButton look=Look::Ghost icon="restart" label=label pending="…" disabled_because=because>
+                    "Restart"
+                </SubmitButton>
             </PostForm>
         }
     });
@@ -236,7 +241,8 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
         choice(
             Network::Private.key(),
             "Private",
-            "Nobody else on the machine reaches its port. It reaches the other private applications of this instance, and not the internet.",
+            "Nobody else on the machine reaches its port. It reaches the other private applications of this instance, \
+             and not the internet.",
             &network,
         ),
         choice(
@@ -249,7 +255,8 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
     view! {
         <Field
             label="Name" name="name" value=state.value("name", &draft.name) problem=state.problem("name") required=true
-            maxlength=16_u32 autocomplete="off" help="3 to 16 of a–z, 0–9 and -. It is part of the application's address."
+            maxlength=16_u32 autocomplete="off"
+            help="3 to 16 of a–z, 0–9 and -. It is part of the application's address."
         />
         <Field
             label="Name for people" name="label" value=state.value("label", &draft.label) problem=state.problem("label")
@@ -268,7 +275,8 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
             help="From 1025 to 65534; left out for a socket."
         />
         <ChoiceList
-            legend="Network of the port" name="network" kind=ChoiceKind::One choices=networks problem=state.problem("network")
+            legend="Network of the port" name="network" kind=ChoiceKind::One choices=networks
+            problem=state.problem("network")
         />
         <TextField
             label="Variables" name="environment" value=state.value("environment", &variables.join("\n"))
@@ -276,7 +284,8 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
         />
         <Field
             label="Address that says whether it is ready" name="health" value=state.value("health", &draft.health)
-            problem=state.problem("health") autocomplete="off" help="Asked until it answers, whatever the answer, unless that is a failure of the application."
+            problem=state.problem("health") autocomplete="off"
+            help="Asked until it answers, whatever the answer, unless that is a failure of the application."
         />
         <Field
             label="Page that opens" name="page" value=state.value("page", &draft.page) problem=state.problem("page")

@@ -66,8 +66,9 @@ pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView 
     let (text, others, own, go) = match &given {
         Some(from) => (
             format!(
-                "It was {from}’s. Programs and start files that {from} left in its home and its environment may run as {owner}, so \
-                 nothing starts it, schedules included, before {owner} has accepted that. {owner} can also delete it."
+                "It was {from}’s. Programs and start files that {from} left in its home and its environment may run as \
+                 {owner}, so nothing starts it, schedules included, before {owner} has accepted that. {owner} can also \
+                 delete it."
             ),
             "Its new owner has not accepted it yet",
             format!("{from} gave it to you"),
@@ -75,7 +76,8 @@ pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView 
         ),
         None => (
             format!(
-                "{by} set scripts that run when it starts. Until its owner has accepted them they run with an empty home and without tokens."
+                "{by} set scripts that run when it starts. Until its owner has accepted them they run with an empty \
+                 home and without tokens."
             ),
             "Its scripts are not accepted yet",
             "Somebody else made scripts for you".to_owned(),
@@ -117,16 +119,17 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
             "What waits for your word",
             format!("given by {from}"),
             format!(
-                "What {from} left in its home and its environment may run as you: start files of shells, of Jupyter and of Python, and the \
-                 scripts below if there are any. Accept it only from somebody you trust, or delete the instance."
+                "What {from} left in its home and its environment may run as you: start files of shells, of Jupyter \
+                 and of Python, and the scripts below if there are any. Accept it only from somebody you trust, or \
+                 delete the instance."
             ),
             "Accept it",
         ),
         None => (
             "Scripts that wait for you",
             format!("set by {}", detail.scripts_by),
-            "They run as you. Accept them only if you know what each line does: from the next start on they have your home and what is in \
-             it."
+            "They run as you. Accept them only if you know what each line does: from the next start on they have your \
+             home and what is in it."
                 .to_owned(),
             "Accept scripts",
         ),
@@ -179,7 +182,9 @@ pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
                     {creation}
                     {startup}
                     <div class="row">
-                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>"Save scripts"</SubmitButton>
+                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
+                            "Save scripts"
+                        </SubmitButton>
                     </div>
                 </form>
             </Card>
@@ -203,7 +208,8 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
             <TextField
                 label="Text" name=script_name id=format!("f-{script_name}") value=state.value(script_name, text)
                 problem=state.problem(script_name) rows=6
-                help=format!("{help} At most {} KiB; a first line such as #!/usr/bin/env python3 is kept.", MAX_SCRIPT_BYTES / 1_024)
+                help=format!("{help} At most {} KiB; a first line such as #!/usr/bin/env python3 is \
+                              kept.", MAX_SCRIPT_BYTES / 1_024)
             />
             <div class="cols-3 fields narrow-stacks">
                 <div class="field">
@@ -215,7 +221,8 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
                     problem=state.problem(arguments_name) autocomplete="off"
                 />
                 <Field
-                    label="Time limit, min" name=limit_name kind="number" value=state.value(limit_name, &limit.to_string())
+                    label="Time limit, min" name=limit_name kind="number"
+                    value=state.value(limit_name, &limit.to_string())
                     problem=state.problem(limit_name)
                 />
             </div>

@@ -37,8 +37,14 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView 
             <aside class="stack">
                 {tags}
                 <Card heading="Environment">
-                    <p class="muted">"What you have installed here, as an environment that jobs and other instances can use."</p>
-                    <div class="row"><LinkButton href=freeze icon="code" disabled_because=stranger>"Freeze into an environment"</LinkButton></div>
+                    <p class="muted">
+                        "What you have installed here, as an environment that jobs and other instances can use."
+                    </p>
+                    <div class="row">
+                        <LinkButton href=freeze icon="code" disabled_because=stranger>
+                            "Freeze into an environment"
+                        </LinkButton>
+                    </div>
                 </Card>
                 <Card heading="Schedules">
                     <p class="muted">"When it starts and stops by itself."</p>
@@ -93,7 +99,9 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
                         help="Then it can always start again; else others may use its share meanwhile."
                     />
                     <div class="row">
-                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>"Save"</SubmitButton>
+                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
+                            "Save"
+                        </SubmitButton>
                     </div>
                 </PostForm>
             </Card>
@@ -160,8 +168,8 @@ fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     view! {
         <Card heading="Danger zone" class="danger-zone">
             <p class="muted">
-                "A rebuild keeps the home and makes a fresh environment. Given to somebody else, it takes its home along, without keys \
-                 and tokens. Deleting takes the home too."
+                "A rebuild keeps the home and makes a fresh environment. Given to somebody else, it takes its home \
+                 along, without keys and tokens. Deleting takes the home too."
             </p>
             <div class="row">{rebuild}{transfer}{delete}</div>
         </Card>

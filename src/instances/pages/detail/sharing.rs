@@ -145,8 +145,8 @@ fn meanings(detail: &InstanceDetail) -> AnyView {
     view! {
         {apps}
         <p class="muted xs">
-            "Nobody starts or stops the instance, reaches its files or logs in with SSH by a share. Whoever may use an application \
-             works as you: their work keeps the instance awake, and the page says who it was."
+            "Nobody starts or stops the instance, reaches its files or logs in with SSH by a share. Whoever may use an \
+             application works as you: their work keeps the instance awake, and the page says who it was."
         </p>
     }
     .into_any()

@@ -22,13 +22,22 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
         }
         .into_any(),
         (Some(_), None) => view! {
-            <p class="muted">"Enter this instance from a terminal or from an editor on your own machine, with a key of yours. Nobody else can."</p>
+            <p class="muted">
+                "Enter this instance from a terminal or from an editor on your own machine, with a key of yours. \
+                 Nobody else can."
+            </p>
         }
         .into_any(),
         (Some(directions), Some(since)) => {
             let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-            let keys = (ssh.keys == 0).then(|| view! {
-                <p class="err" role="status">"You have no key yet. "<a href=paths::PROFILE>"Add one in your profile"</a>"."</p>
+            let keys = (ssh.keys == 0).then(|| {
+                view! {
+                    <p class="err" role="status">
+                        "You have no key yet. "
+                        <a href=paths::PROFILE>"Add one in your profile"</a>
+                        "."
+                    </p>
+                }
             });
             let open = atelier_domain::text::counted(ssh.open, "connection", "connections");
             let (command, snippet) = (directions.command(&name), directions.snippet(&name));
@@ -43,7 +52,10 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
                 <CodeBlock text=command label="Terminal"/>
                 <details class="more">
                     <summary>"For VS Code and other editors"</summary>
-                    <p class="help">"Put this into ~/.ssh/config. Then the instance has its name there: in Remote-SSH, in scp and sftp."</p>
+                    <p class="help">
+                        "Put this into ~/.ssh/config. Then the instance has its name there: in Remote-SSH, in scp and \
+                         sftp."
+                    </p>
                     <CodeBlock text=snippet label="~/.ssh/config"/>
                 </details>
             }

@@ -41,8 +41,10 @@ fn ask(visit: &Visit, view: TransferView) -> AnyView {
                 let stop = asks_at(visit, &name, Verb::StopInstance);
                 view! { <LinkButton href=stop icon="stop" dialog=true>"Stop it"</LinkButton> }
             });
-            view! { <Why tone=Tone::Neutral title=title text=why>{stop}<LinkButton href=back>"Go back"</LinkButton></Why> }
-                .into_any()
+            view! {
+                <Why tone=Tone::Neutral title=title text=why>{stop}<LinkButton href=back>"Go back"</LinkButton></Why>
+            }
+            .into_any()
         }
         None => card(visit, &view, back),
     };
@@ -54,9 +56,10 @@ fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
     let state = visit.form("transfer_instance");
     let hidden = vec![("command_id", random_token()), ("instance", row.name.clone())];
     let text = format!(
-        "Its files, its environment, its schedules and its settings go along. {} loses it at once: shares end, waiting jobs on it are \
-         canceled. Programs and start files in its home and its environment can run as its new owner, so nothing starts it, schedules \
-         included, before that person has accepted it on its page. They pay for it from then on.",
+        "Its files, its environment, its schedules and its settings go along. {} loses it at once: shares end, waiting \
+         jobs on it are canceled. Programs and start files in its home and its environment can run as its new owner, \
+         so nothing starts it, schedules included, before that person has accepted it on its page. They pay for it \
+         from then on.",
         row.owner_name
     );
     let names = ["transfer-to", "To", "to"];
@@ -77,11 +80,10 @@ fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
 /// What is taken out of the home first.
 fn wiped(view: &TransferView) -> Vec<Consequence> {
     let list = match view.secrets.as_slice() {
-        [] => "None of the known places of keys, tokens and histories has any. What lies elsewhere goes along: look yourself.".to_owned(),
-        found => format!(
-            "{}. What lies elsewhere goes along: look yourself.",
-            atelier_domain::text::and_list(found)
-        ),
+        [] => "None of the known places of keys, tokens and histories has any. What lies elsewhere goes along: look \
+               yourself."
+            .to_owned(),
+        found => format!("{}. What lies elsewhere goes along: look yourself.", atelier_domain::text::and_list(found)),
     };
     vec![
         Consequence {
@@ -92,7 +94,9 @@ fn wiped(view: &TransferView) -> Vec<Consequence> {
         },
         Consequence {
             name: "Ended".into(),
-            outcome: "Shares, sessions in applications, terminals, tokens of the instance, and applications that were added, whose variables may hold secrets.".into(),
+            outcome: "Shares, sessions in applications, terminals, tokens of the instance, and applications that were \
+                      added, whose variables may hold secrets."
+                .into(),
             tone: Tone::Warning,
             note: "at once".into(),
         },

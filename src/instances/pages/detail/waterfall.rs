@@ -58,7 +58,11 @@ pub fn bars(start: &StartView) -> AnyView {
     view! {
         <ol class="fall">
             {rows}
-            <li class="axis" aria-hidden="true"><span></span><span class="x"><span>"0 s"</span><span>{end}</span></span><span></span></li>
+            <li class="axis" aria-hidden="true">
+                <span></span>
+                <span class="x"><span>"0 s"</span><span>{end}</span></span>
+                <span></span>
+            </li>
         </ol>
     }
     .into_any()

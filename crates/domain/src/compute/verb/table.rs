@@ -354,7 +354,8 @@ verbs! {
     /// Set a limit, or lift it.
     SetLimit: free(Noun::Policy, "set-limit", "Set limit", Action::QuotaWrite).done("set a limit of", "limit-set");
     /// Set how much may be spent in a month, or lift it.
-    SetBudget: free(Noun::Policy, "set-budget", "Set budget", Action::BudgetWrite).done("set the budget of", "budget-set");
+    SetBudget: free(Noun::Policy, "set-budget", "Set budget", Action::BudgetWrite)
+        .done("set the budget of", "budget-set");
     /// Set somebody's weight in fair share.
     SetShare: free(Noun::Policy, "set-share", "Set weight", Action::QuotaWrite).done("set the weight of", "share-set");
     /// Set after how long use counts half in fair share.

@@ -242,8 +242,8 @@ impl<'a> Work<'a> {
         let failure = if is_unreachable {
             Failure::new(
                 "npm could not reach the registry.",
-                "See whether this machine has a way to it: the network, a proxy (HTTPS_PROXY of the server), or a registry of your \
-                 own (NPM_CONFIG_REGISTRY of the server, or /etc/npmrc). Then try again.",
+                "See whether this machine has a way to it: the network, a proxy (HTTPS_PROXY of the server), or a \
+                 registry of your own (NPM_CONFIG_REGISTRY of the server, or /etc/npmrc). Then try again.",
             )
         } else {
             Failure::new(format!("npm {}.", how(status)), "Its last lines and the log say why. Then try again.")

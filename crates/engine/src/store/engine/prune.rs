@@ -48,7 +48,8 @@ impl Store {
                 SNAPSHOT_BITE,
             ),
             (
-                "delete from commands where (id, workspace_id) in (select id, workspace_id from commands where mono < $1 \
+                "delete from commands where (id, workspace_id) in (select id, workspace_id from commands where mono < \
+                 $1 \
                  order by mono limit $2)",
                 keep.commands,
                 BITE,

@@ -170,9 +170,11 @@ impl Rows {
                 "on conflict (kind, id) do update set body = excluded.body",
             ),
             instances: Many::new(
-                "insert into instances (id, workspace_id, name, owner_id, size, state, node_id, created_at, body) values",
+                "insert into instances (id, workspace_id, name, owner_id, size, state, node_id, created_at, body) \
+                 values",
                 9,
-                "on conflict (id) do update set size = excluded.size, state = excluded.state, node_id = excluded.node_id, \
+                "on conflict (id) do update set size = excluded.size, state = excluded.state, node_id = \
+                 excluded.node_id, \
                  body = excluded.body",
             ),
             clusters: Many::new(
@@ -181,7 +183,8 @@ impl Rows {
                 "on conflict (id) do update set state = excluded.state, body = excluded.body",
             ),
             nodes: Many::new(
-                "insert into nodes (id, workspace_id, holder_kind, holder_id, size, site, state, created_at, body) values",
+                "insert into nodes (id, workspace_id, holder_kind, holder_id, size, site, state, created_at, body) \
+                 values",
                 9,
                 "on conflict (id) do update set state = excluded.state, body = excluded.body",
             ),
@@ -193,7 +196,8 @@ impl Rows {
                  ended_at = excluded.ended_at, verdict = excluded.verdict, body = excluded.body",
             ),
             ranges: Many::new(
-                "insert into job_ranges (first_id, last_id, payload_id, workspace_id, owner_id, target_kind, target_id, \
+                "insert into job_ranges (first_id, last_id, payload_id, workspace_id, owner_id, target_kind, \
+                 target_id, \
                  state, ended_at, verdict, body) values",
                 11,
                 "",

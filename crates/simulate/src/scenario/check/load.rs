@@ -283,8 +283,8 @@ impl Check {
         }
         if jobs * EVENTS_OF_A_JOB > max_events as f64 {
             let message = format!(
-                "About {jobs:.0} jobs are at least {:.0} events, and {max_events} are allowed. Lower the rates, shorten it, or \
-                 raise max_events, up to {MAX_EVENTS}.",
+                "About {jobs:.0} jobs are at least {:.0} events, and {max_events} are allowed. Lower the rates, \
+                 shorten it, or raise max_events, up to {MAX_EVENTS}.",
                 jobs * EVENTS_OF_A_JOB
             );
             self.complaints.add("max_events", message);

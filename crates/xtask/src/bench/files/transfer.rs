@@ -67,7 +67,8 @@ fn uploads(server: &Running, token: &str, folder: &Path, report: &mut Report) ->
 fn upload(port: u16, token: &str) -> io::Result<()> {
     let mut stream = BufReader::new(TcpStream::connect(("127.0.0.1", port))?);
     let head = format!(
-        "PUT {PATH} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\ncontent-length: {BYTES}\r\nconnection: close\r\n\r\n"
+        "PUT {PATH} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\ncontent-length: {BYTES}\r\n\
+         connection: close\r\n\r\n"
     );
     stream.get_mut().write_all(head.as_bytes())?;
     let piece = vec![0; PIECE];
@@ -107,7 +108,8 @@ fn get(port: u16, path: &str, token: &str) -> Result<(Duration, u64)> {
     let read = || -> io::Result<u64> {
         let mut stream = BufReader::with_capacity(PIECE, TcpStream::connect(("127.0.0.1", port))?);
         let head = format!(
-            "GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+            "GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
+             \r\n"
         );
         stream.get_mut().write_all(head.as_bytes())?;
         status(&mut stream, "200")?;
