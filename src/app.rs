@@ -111,101 +111,82 @@ fn BrowserHalf() -> impl IntoView {
     }
 }
 
-/// Which page answers which address; `src/paths.rs` builds the same addresses for links.
-///
 /// Every page is rendered whole before the first byte is sent, so that its status is the true one and nothing
 /// is left to script.
+const WHOLE: SsrMode = SsrMode::Async;
+
+/// Which page answers which address; `atelier_domain::paths` builds the same addresses for links.
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
     view! {
         <Router>
             <FlatRoutes fallback=UnknownPage>
-                <Route path=path!("/set-up") view=SetUpPage ssr=SsrMode::Async/>
-                <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>
-                <Route path=path!("/new-password") view=NewPasswordPage ssr=SsrMode::Async/>
-                <Route path=path!("/profile") view=ProfilePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace") view=HomePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute") view=ComputeStart ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/:tab") view=ComputePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/jobs") view=JobsPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/jobs/new") view=NewJobPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/jobs/cancel") view=CancelJobsPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/jobs/confirm/:verb") view=ConfirmJobsPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/jobs/:id") view=JobPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/clusters/new") view=NewClusterPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/clusters/:name") view=ClusterPage ssr=SsrMode::Async/>
-                <Route
-                    path=path!("/w/:workspace/compute/clusters/:name/delete") view=DeleteClusterPage ssr=SsrMode::Async
-                />
-                <Route path=path!("/w/:workspace/compute/clusters/:name/preview") view=PreviewPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/new") view=NewInstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name") view=InstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name/jobs") view=InstancePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/compute/instances/:name/logs") view=InstancePage ssr=SsrMode::Async/>
-                <Route
-                    path=path!("/w/:workspace/compute/instances/:name/monitoring") view=InstancePage ssr=SsrMode::Async
-                />
-                <Route
-                    path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=SsrMode::Async
-                />
-                <Route path=path!("/w/:workspace/compute/instances/:name/apps") view=InstancePage ssr=SsrMode::Async/>
-                <Route
-                    path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=SsrMode::Async
-                />
-                <Route
-                    path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=SsrMode::Async
-                />
-                <Route
-                    path=path!("/w/:workspace/compute/instances/:name/transfer") view=TransferPage ssr=SsrMode::Async
-                />
-                <Route
-                    path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=SsrMode::Async
-                />
-                <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=SsrMode::Async/>
+                <Route path=path!("/set-up") view=SetUpPage ssr=WHOLE/>
+                <Route path=path!("/sign-in") view=SignInPage ssr=WHOLE/>
+                <Route path=path!("/new-password") view=NewPasswordPage ssr=WHOLE/>
+                <Route path=path!("/profile") view=ProfilePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace") view=HomePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute") view=ComputeStart ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/:tab") view=ComputePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/jobs") view=JobsPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/jobs/new") view=NewJobPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/jobs/cancel") view=CancelJobsPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/jobs/confirm/:verb") view=ConfirmJobsPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/jobs/:id") view=JobPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/clusters/new") view=NewClusterPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/clusters/:name") view=ClusterPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/clusters/:name/delete") view=DeleteClusterPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/clusters/:name/preview") view=PreviewPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/new") view=NewInstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/jobs") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/logs") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/monitoring") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/history") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/apps") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/settings") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/sharing") view=InstancePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/compute/instances/:name/transfer") view=TransferPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/instances/confirm/:verb") view=ConfirmInstancesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/instances/:name/open/:app") view=OpenAppPage ssr=WHOLE/>
                 <Route
                     path=path!("/w/:workspace/compute/instances/:name/schedules") view=InstanceSchedulesPage
-                    ssr=SsrMode::Async
+                    ssr=WHOLE
                 />
-                <Route path=path!("/w/:workspace/schedules") view=SchedulesPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/environments") view=EnvironmentsPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/environments/new") view=NewEnvironmentPage ssr=SsrMode::Async/>
-                <Route
-                    path=path!("/w/:workspace/environments/compare") view=CompareEnvironmentsPage ssr=SsrMode::Async
-                />
-                <Route path=path!("/w/:workspace/environments/:name") view=NamedEnvironmentPage ssr=SsrMode::Async/>
-                <Route
-                    path=path!("/w/:workspace/environments/:name/delete") view=DeleteEnvironmentPage ssr=SsrMode::Async
-                />
-                <Route path=path!("/w/:workspace/admin/settings") view=SettingsPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/cost") view=CostPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/cost/budgets") view=BudgetsPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/quota") view=QuotaPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/shares") view=SharesPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files") view=FilesPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/view") view=FilePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/edit") view=EditFilePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/new") view=NewFilePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/move") view=MoveFilePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/delete") view=DeleteFilesPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/trash") view=TrashPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/trash/empty") view=EmptyTrashPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/files/usage") view=FilesUsagePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/activity") view=ActivityPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/search") view=SearchPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/people") view=PeoplePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/people/new") view=NewPersonPage ssr=SsrMode::Async/>
-                <Route
-                    path=path!("/w/:workspace/admin/people/confirm/:verb") view=ConfirmPeoplePage ssr=SsrMode::Async
-                />
-                <Route path=path!("/w/:workspace/admin/people/:id") view=PersonPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/roles") view=RolesPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/sizes") view=SizesPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/sizes/:name") view=SizePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/sizes/:name/remove") view=RemoveSizePage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/environment") view=EnvironmentPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/engines") view=EnginesPage ssr=SsrMode::Async/>
-                <Route path=path!("/w/:workspace/admin/engines/remove") view=RemoveUnknownPage ssr=SsrMode::Async/>
+                <Route path=path!("/w/:workspace/schedules") view=SchedulesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/environments") view=EnvironmentsPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/environments/new") view=NewEnvironmentPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/environments/compare") view=CompareEnvironmentsPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/environments/:name") view=NamedEnvironmentPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/environments/:name/delete") view=DeleteEnvironmentPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/settings") view=SettingsPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/cost") view=CostPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/cost/budgets") view=BudgetsPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/quota") view=QuotaPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/shares") view=SharesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files") view=FilesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/view") view=FilePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/edit") view=EditFilePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/new") view=NewFilePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/move") view=MoveFilePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/delete") view=DeleteFilesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/trash") view=TrashPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/trash/empty") view=EmptyTrashPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/files/usage") view=FilesUsagePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/activity") view=ActivityPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/search") view=SearchPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/people") view=PeoplePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/people/new") view=NewPersonPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/people/confirm/:verb") view=ConfirmPeoplePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/people/:id") view=PersonPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/roles") view=RolesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/sizes") view=SizesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/sizes/:name") view=SizePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/sizes/:name/remove") view=RemoveSizePage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/environment") view=EnvironmentPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/engines") view=EnginesPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/engines/remove") view=RemoveUnknownPage ssr=WHOLE/>
             </FlatRoutes>
         </Router>
     }

@@ -5,6 +5,13 @@
 //! every page is plain HTML made on the server and complete without script; islands make it live and quick.
 //! So pages and components exist on the server alone, which keeps the browser's half small.
 
+/// A view that forgets its type at once: a page is made of so many parts that the compiler would have to
+/// carry a type of many levels.
+#[cfg(feature = "ssr")]
+macro_rules! html {
+    ($($markup:tt)*) => { leptos::prelude::IntoAny::into_any(leptos::prelude::view! { $($markup)* }) };
+}
+
 pub mod account;
 pub mod clusters;
 pub mod cost;

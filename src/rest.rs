@@ -99,7 +99,7 @@ pub fn routes() -> Routes {
         ("/v1/nodes", get(crate::clusters::rest::nodes::list)),
         ("/v1/nodes/{id}", get(crate::clusters::rest::nodes::show)),
         ("/v1/nodes/{id}/evict", post(crate::jobs::rest::actions::evict_node)),
-        // Reads its body piece by piece and has limits of its own.
+        // Reads its body piece by piece and has its own limits.
         (
             "/v1/files",
             post(crate::jobs::rest::files::keep).layer(DefaultBodyLimit::disable()).get(crate::files::rest::list),

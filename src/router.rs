@@ -29,18 +29,18 @@ fn guarded_routes() -> [(&'static str, MethodRouter<AppState>); 20] {
         ("/w/{workspace}/events", get(events::stream)),
         ("/w/{workspace}/cost.csv", get(cost_file::download)),
         ("/w/{workspace}/preview.svg", get(preview_chart::show)),
-        // Reads its body piece by piece and has limits of its own.
+        // Reads its body piece by piece and has its own limits.
         ("/w/{workspace}/jobs/upload", post(submit::take).layer(DefaultBodyLimit::disable())),
         ("/w/{workspace}/jobs/{id}/log", get(job_logs::download)),
         ("/w/{workspace}/jobs/{id}/log/events", get(job_logs::follow)),
         ("/w/{workspace}/jobs/{id}/outputs/{attempt}/{rank}/{*path}", get(job_outputs::download)),
-        // Scripts come with it: limits of its own.
+        // Scripts come with it, with their own limits.
         ("/w/{workspace}/compute/instances/new/step", post(new_instance::take).layer(DefaultBodyLimit::disable())),
         ("/w/{workspace}/files/download", get(crate::files::http::download::file)),
         ("/w/{workspace}/files/zip", get(crate::files::http::download::zip)),
         ("/w/{workspace}/files/image", get(crate::files::http::download::image)),
         ("/w/{workspace}/files/notebook-image", get(crate::files::http::download::notebook_image)),
-        // These read their bodies piece by piece and have limits of their own.
+        // These read their bodies piece by piece and have their own limits.
         ("/w/{workspace}/files/upload", post(crate::files::http::take::form).layer(DefaultBodyLimit::disable())),
         ("/w/{workspace}/files/save", post(crate::files::http::save::take).layer(DefaultBodyLimit::disable())),
         ("/w/{workspace}/files/uploads", post(crate::files::http::pieces::portal_begin)),

@@ -35,13 +35,12 @@ fn found(visit: &Visit, query: Query, groups: Vec<(&'static str, Vec<Hit>)>) -> 
         })
         .collect();
     let nothing = (groups.is_empty()).then(|| nothing(&typed));
-    view! {
+    html! {
         <Page heading=heading sub=sub>
             <FilterBar query=query label="Search everywhere" placeholder="Search pages and people"/>
             <div class="stack">{groups}{nothing}</div>
         </Page>
     }
-    .into_any()
 }
 
 fn hit(hit: Hit) -> impl IntoView {
@@ -63,5 +62,5 @@ fn nothing(typed: &str) -> AnyView {
              searched.",
         )
     };
-    view! { <EmptyState art=false heading=heading text=text/> }.into_any()
+    html! { <EmptyState art=false heading=heading text=text/> }
 }

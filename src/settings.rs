@@ -36,7 +36,7 @@ fn minutes(span: Span) -> String {
 fn show(visit: &Visit, rules: &IdleRules, count: usize, limit: Option<u64>) -> AnyView {
     let files = files_card(visit, limit);
     let state = visit.form("set_idle_rules");
-    let because = visit.viewer.may(Action::WorkspaceWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let because = visit.viewer.refusal(Action::WorkspaceWrite);
     let fixed = because.is_some();
     let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
     let default = state.value("default", &rules.default.map(minutes).unwrap_or_default());
@@ -48,22 +48,21 @@ fn show(visit: &Visit, rules: &IdleRules, count: usize, limit: Option<u64>) -> A
         } else {
             "Instances may go without idle shutdown."
         };
-        view! { <p>{words}</p> }.into_any()
+        html! { <p>{words}</p> }
     } else {
-        view! {
+        html! {
             <Checkbox
                 name="required" label="Every instance must have idle shutdown" ticked=required
                 help="Instances without it get the default, and nobody can switch it off."
             />
         }
-        .into_any()
     };
     let bounds = format!("{MIN_WINDOW} to {MAX_WINDOW}, written in minutes.");
     let follow = format!(
         "{} in this workspace. Those that break the rules are changed when you save, and say so in their history.",
         counted(count as u64, "instance is", "instances are")
     );
-    view! {
+    html! {
         <Page heading="Settings" sub="What holds for the whole workspace.">
             <Card heading="Idle shutdown" note="of instances">
                 <PostForm function="set_idle_rules" state=state.clone() hidden=hidden>
@@ -100,15 +99,14 @@ fn show(visit: &Visit, rules: &IdleRules, count: usize, limit: Option<u64>) -> A
             {files}
         </Page>
     }
-    .into_any()
 }
 
 /// How much each person may keep in Files.
 fn files_card(visit: &Visit, limit: Option<u64>) -> AnyView {
     let state = visit.form("set_files_limit");
-    let because = visit.viewer.may(Action::WorkspaceWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let because = visit.viewer.refusal(Action::WorkspaceWrite);
     let (fixed, value) = (because.is_some(), state.value("limit", &limit.map(bytes).unwrap_or_default()));
-    view! {
+    html! {
         <Card heading="Files" note="of each person">
             <PostForm function="set_files_limit" state=state.clone()>
                 <p class="muted">
@@ -126,5 +124,4 @@ fn files_card(visit: &Visit, limit: Option<u64>) -> AnyView {
             </PostForm>
         </Card>
     }
-    .into_any()
 }

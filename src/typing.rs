@@ -1,4 +1,4 @@
-//! The server functions that forms ask while somebody types, for the islands, which know none by themselves.
+//! The server functions that forms ask while a person types, for the islands, which know none by themselves.
 
 use atelier_domain::fields::Fields;
 use leptos::server_fn::ServerFn as _;

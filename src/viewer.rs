@@ -3,6 +3,7 @@
 use atelier_domain::access::{Action, Denied, Rights, Role, Whose};
 use atelier_domain::account::Theme;
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
+use atelier_studio::offer::Hindrance;
 
 /// The person a page is made for, in the workspace it belongs to.
 #[derive(Clone, Debug)]
@@ -65,6 +66,24 @@ impl Viewer {
     /// The labels of the person's roles.
     pub fn role_labels(&self) -> Vec<&'static str> {
         self.rights.roles().iter().map(|role: &Role| role.label()).collect()
+    }
+
+    /// Why a control is disabled that needs a right on things that aren't one's own; none if it isn't.
+    pub fn refusal(&self, action: Action) -> Option<String> {
+        self.refused(action, Whose::Others)
+    }
+
+    /// The same for one's own or others' things.
+    pub fn refused(&self, action: Action, whose: Whose) -> Option<String> {
+        self.rights.check(action, whose).err().map(|denied| self.why_not(&denied))
+    }
+
+    /// The reason for a disabled control, be it the right or the state.
+    pub fn hindered(&self, hindrance: &Hindrance) -> String {
+        match hindrance {
+            Hindrance::Right(denied) => self.why_not(denied),
+            Hindrance::State(why) => (*why).to_owned(),
+        }
     }
 
     /// The reason for a disabled control: the missing right and who can grant it.

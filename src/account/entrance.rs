@@ -158,8 +158,8 @@ async fn start_session(browser: &Browser, account: &Account, keep: bool, now: Ti
     entrance::signed_in(caller, person).await
 }
 
-/// A password longer than any that is taken is cut, so that nobody makes us hash megabytes; it cannot fit
-/// anyway.
+/// A password longer than any that is taken is cut, so that no request makes the server hash megabytes; it
+/// cannot fit anyway.
 #[cfg(feature = "ssr")]
 fn bounded(password: String) -> String {
     if password.chars().count() <= password::MAX_LENGTH {

@@ -1,10 +1,5 @@
 //! Everything that is done to clusters.
 
-#![allow(
-    missing_docs,
-    reason = "the argument structs of server functions are generated; their fields are the form's fields"
-)]
-
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "ssr")]
@@ -85,7 +80,9 @@ pub async fn create_cluster(#[server(flatten)] form: ClusterForm) -> Result<Done
         min => format!("It makes its first {min} nodes now."),
     };
     let request = ClusterRequest::of(&name, &size, scale, tier, tags);
-    commands::create(&caller, orders::command_id(&form.command_id)?, &request).await.map_err(beside_its_field)?;
+    commands::create(&caller, orders::command_id(&form.command_id)?, &request)
+        .await
+        .map_err(|error| error.beside(&FIELDS))?;
     Ok(Done::go(paths::cluster(&actor.workspace.slug, name.as_str()), format!("{name} was created. {first}")))
 }
 
@@ -102,7 +99,7 @@ pub async fn scale_cluster(#[server(flatten)] form: ClusterForm) -> Result<Done,
     let (Some(scale), Some(_)) = (scale, why) else { return Err(problems.into_error().into()) };
     let request = ChangeRequest { why: form.why.clone(), ..ChangeRequest::scaling(scale) };
     let id = orders::command_id(&form.command_id)?;
-    commands::change(&caller, id, cluster, request).await.map_err(beside_its_field)?;
+    commands::change(&caller, id, cluster, request).await.map_err(|error| error.beside(&FIELDS))?;
     // Not back to an address that asks for the price of other numbers.
     let (name, next) = (&form.cluster, paths::cluster(&actor.workspace.slug, &form.cluster));
     let warm = match scale.warm {
@@ -115,16 +112,13 @@ pub async fn scale_cluster(#[server(flatten)] form: ClusterForm) -> Result<Done,
 
 /// Refusals that one field is to blame for.
 #[cfg(feature = "ssr")]
-fn beside_its_field(error: AppError) -> AppError {
-    let AppError::Refused { code, message } = &error else { return error };
-    let field = match code.as_str() {
-        "name-taken" => "name",
-        "unknown-size" | "quota-none" | "capacity-too-small" => "size",
-        "quota-too-small" => "min",
-        _ => return error,
-    };
-    Problem::new(field, message.clone()).into()
-}
+const FIELDS: [(&str, &str); 5] = [
+    ("name-taken", "name"),
+    ("unknown-size", "size"),
+    ("quota-none", "size"),
+    ("capacity-too-small", "size"),
+    ("quota-too-small", "min"),
+];
 
 /// A number of nodes at certain hours, as the form says it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

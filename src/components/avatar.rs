@@ -1,11 +1,11 @@
-//! A person as initials on a colour of their own.
+//! A person's initials on the person's colour.
 
 use leptos::prelude::*;
 
 /// The colours of `style/components/avatar.css`: the plain class and `h1` to `h5`.
 const HUES: [&str; 6] = ["", " h1", " h2", " h3", " h4", " h5"];
 
-/// The initials of a person. Says nothing to assistive technology: the name stands beside it.
+/// A person's initials, hidden from assistive technology because the name is next to them.
 #[component]
 pub fn Avatar(
     /// The name; its initials and its colour follow from it.
@@ -16,7 +16,7 @@ pub fn Avatar(
     large: bool,
 ) -> AnyView {
     let class = format!("avatar{}{}", hue(&name), if large { " lg" } else { "" });
-    view! { <span class=class aria-hidden="true">{atelier_domain::name::initials(&name)}</span> }.into_any()
+    html! { <span class=class aria-hidden="true">{atelier_domain::name::initials(&name)}</span> }
 }
 
 /// A person in a list: avatar, name, and one line more.
@@ -35,19 +35,18 @@ pub fn Who(
 ) -> AnyView {
     let shown = name.clone();
     let title = match href {
-        Some(href) => view! { <a class="name" href=href>{shown}</a> }.into_any(),
-        None => view! { <span class="name">{shown}</span> }.into_any(),
+        Some(href) => html! { <a class="name" href=href>{shown}</a> },
+        None => html! { <span class="name">{shown}</span> },
     };
     let mark = (!mark.is_empty()).then(|| view! { " "<span class="tag">{mark}</span> });
     let two_lines = !detail.is_empty();
     let detail = two_lines.then(|| view! { <span class="l2">{detail}</span> });
-    view! {
+    html! {
         <span class="who">
             <Avatar name=name large=two_lines/>
             <span class="who-text">{title}{mark}{detail}</span>
         </span>
     }
-    .into_any()
 }
 
 /// The same name has the same colour everywhere and always (FNV-1a, which no release of the compiler

@@ -14,12 +14,11 @@ pub fn Banner(
     children: Option<Children>,
 ) -> AnyView {
     let actions = children.map(|children| view! { <div class="push">{children()}</div> });
-    view! {
+    html! {
         <div class="banner" data-state=tone.state()>
             {tone.shape()}
             <p>{text}</p>
             {actions}
         </div>
     }
-    .into_any()
 }

@@ -92,7 +92,7 @@ pub fn BarChart(
             .collect();
         view! { <div class="legend">{entries}</div> }
     });
-    view! {
+    html! {
         <div class="stack-s">
             {legend}
             <div class="chart tall">
@@ -106,7 +106,6 @@ pub fn BarChart(
             </div>
         </div>
     }
-    .into_any()
 }
 
 /// The distance of lines so that four of them reach as high: a number that is easy to add up, such as 15

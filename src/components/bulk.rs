@@ -28,7 +28,7 @@ pub fn BulkForm(
     action: String,
     children: Children,
 ) -> AnyView {
-    view! { <form class="bulk" method="get" action=action data-bulk="">{children()}</form> }.into_any()
+    html! { <form class="bulk" method="get" action=action data-bulk="">{children()}</form> }
 }
 
 /// The box in the head of the table that picks all rows. Needs script and is hidden without it.
@@ -38,12 +38,11 @@ pub fn PickAll(
     #[prop(into)]
     label: String,
 ) -> AnyView {
-    view! {
+    html! {
         <td class="pick">
             <input class="needs-script" type="checkbox" aria-label=label data-bulk-all="" autocomplete="off"/>
         </td>
     }
-    .into_any()
 }
 
 /// The box of one row.
@@ -56,8 +55,7 @@ pub fn PickCell(
     #[prop(into)]
     label: String,
 ) -> AnyView {
-    view! { <td class="pick"><input type="checkbox" name="id" value=id aria-label=label autocomplete="off"/></td> }
-        .into_any()
+    html! { <td class="pick"><input type="checkbox" name="id" value=id aria-label=label autocomplete="off"/></td> }
 }
 
 /// The bar that floats above the list while rows are picked.
@@ -89,7 +87,7 @@ pub fn BulkBar(
             }
         })
         .collect();
-    view! {
+    html! {
         <div class="bulkbar" role="group" aria-label=label>
             <span class="n needs-script"><span data-bulk-count="">"0"</span>" selected"</span>
             <span class="sep needs-script"></span>
@@ -98,5 +96,4 @@ pub fn BulkBar(
             <button class="btn ghost icon" type="reset" aria-label="Clear selection"><Icon name="x"/></button>
         </div>
     }
-    .into_any()
 }

@@ -58,7 +58,7 @@ impl Dress {
 
     fn inside(self) -> (String, AnyView) {
         let icon = self.icon.map(|name| view! { <Icon name=name/> });
-        (self.class, view! { {icon}{self.children.map(|children| children())} }.into_any())
+        (self.class, html! { {icon}{self.children.map(|children| children())} })
     }
 }
 
@@ -88,10 +88,9 @@ pub fn Button(
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {
         Some(reason) => blocked(class, label, inside, icon.unwrap_or_default(), reason),
-        None => view! {
+        None => html! {
             <button class=class type="button" aria-label=label popovertarget=opens>{inside}</button>
-        }
-        .into_any(),
+        },
     }
 }
 
@@ -122,10 +121,9 @@ pub fn LinkButton(
     let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
     match disabled_because {
         Some(reason) => blocked(class, label, inside, &href, reason),
-        None => view! {
+        None => html! {
             <a class=class href=href aria-label=label data-confirm=dialog.then_some("")>{inside}</a>
-        }
-        .into_any(),
+        },
     }
 }
 
@@ -171,15 +169,14 @@ pub fn SubmitButton(
             formaction.as_deref().or(value.as_deref()).or(icon).unwrap_or_default(),
             reason,
         ),
-        None => view! {
+        None => html! {
             <button
                 class=class type="submit" name=name value=value formaction=formaction aria-label=label
                 data-pending-label=pending
             >
                 {inside}
             </button>
-        }
-        .into_any(),
+        },
     }
 }
 
@@ -192,14 +189,13 @@ fn blocked(class: String, label: Option<String>, inside: AnyView, target: &str, 
     let id = id_for([target, &class, &reason]);
     let described = id.clone();
     let opens = id.clone();
-    view! {
+    html! {
         <span class="blocked">
             <button class=class type="button" disabled aria-label=label aria-describedby=described>{inside}</button>
             <button class="why-not" type="button" popovertarget=opens>"Why?"</button>
             <span class="reason" id=id popover="auto">{reason}</span>
         </span>
     }
-    .into_any()
 }
 
 /// An id out of everything that tells one disabled button from another, so that a page is the same each time

@@ -25,6 +25,10 @@ pub fn Card(
     let header = (!heading.is_empty()).then(|| view! { <header><h2>{heading}</h2>{note}{action}</header> });
     let class = format!("card {class}");
     let content = children();
-    let content = if flush { content } else { view! { <div class="body stack">{content}</div> }.into_any() };
-    view! { <section class=class.trim_end().to_owned()>{header}{content}</section> }.into_any()
+    let content = if flush {
+        content
+    } else {
+        html! { <div class="body stack">{content}</div> }
+    };
+    html! { <section class=class.trim_end().to_owned()>{header}{content}</section> }
 }

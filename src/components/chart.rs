@@ -59,7 +59,7 @@ pub fn StepChart(
     });
     let numbers: Vec<_> = steps.iter().rev().map(|count| view! { <span>{*count}</span> }).collect();
     let ticks: Vec<_> = ticks.into_iter().map(|tick| view! { <span>{tick}</span> }).collect();
-    view! {
+    html! {
         <div class="chart">
             <div class="y" aria-hidden="true">{numbers}</div>
             <svg
@@ -74,7 +74,6 @@ pub fn StepChart(
             <div class="x" aria-hidden="true">{ticks}</div>
         </div>
     }
-    .into_any()
 }
 
 /// The next number that divides into four whole steps.

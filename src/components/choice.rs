@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::icon::Icon;
+use crate::components::field::problem_line;
 
 /// How many of the choices may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,13 +36,12 @@ pub fn Checkbox(
     #[prop(optional, into)] help: String,
 ) -> AnyView {
     let help = (!help.is_empty()).then(|| view! { <span class="help">{help}</span> });
-    view! {
+    html! {
         <label class="check">
             <input type="checkbox" name=name value=value checked=ticked/>
             <span>{label}{help}</span>
         </label>
     }
-    .into_any()
 }
 
 /// A group of choices with explanations, such as roles.
@@ -67,9 +66,7 @@ pub fn ChoiceList(
     };
     let problem_id = format!("f-{name}-problem");
     let described = problem.is_some().then(|| problem_id.clone());
-    let problem = problem.map(|problem| {
-        view! { <p class="err" id=problem_id><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
-    });
+    let problem = problem_line(&problem_id, problem);
     let help = (!help.is_empty()).then(|| view! { <p class="help">{help}</p> });
     let choices: Vec<_> = choices
         .into_iter()
@@ -94,7 +91,7 @@ pub fn ChoiceList(
             }
         })
         .collect();
-    view! {
+    html! {
         <fieldset class="field choices" aria-describedby=described>
             <legend class=if legend_hidden { "sr" } else { "label" }>{legend}</legend>
             {help}
@@ -102,7 +99,6 @@ pub fn ChoiceList(
             {problem}
         </fieldset>
     }
-    .into_any()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub fn CodeBlock(
 ) -> AnyView {
     let copied = text.clone();
     let name = label.clone();
-    view! {
+    html! {
         <div class="cmd">
             <div class="bar">
                 <span class="what">{label}</span>
@@ -26,5 +26,4 @@ pub fn CodeBlock(
             <pre tabindex="0" role="region" aria-label=name><code>{text}</code></pre>
         </div>
     }
-    .into_any()
 }

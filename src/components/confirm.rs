@@ -52,7 +52,7 @@ pub fn VerbCard(
     let (text, keep, asks_why, is_dangerous) =
         verb.ask().map_or(("", "Go back", false, false), |ask| (ask.text, ask.keep, ask.wants_why, ask.is_dangerous));
     let look = if is_dangerous { Look::Danger } else { Look::Primary };
-    view! {
+    html! {
         <ConfirmCard
             title=title text=text rows=rows function=function hidden=hidden state=state asks_why=asks_why keep=keep
             back=back
@@ -61,20 +61,18 @@ pub fn VerbCard(
             {children.map(|children| children())}
         </ConfirmCard>
     }
-    .into_any()
 }
 
 /// In place of a question where nothing is chosen, or nothing can be done: only the way back.
 #[component]
 pub fn NothingToDo(#[prop(into)] title: String, #[prop(into)] text: String, back: String) -> AnyView {
-    view! {
+    html! {
         <section class="confirm" data-confirm-card="">
             <Why tone=Tone::Neutral title=title text=text>
                 <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
             </Why>
         </section>
     }
-    .into_any()
 }
 
 /// A question with its consequences. It is a page at its own address; script shows the same card as a dialog
@@ -136,7 +134,7 @@ pub fn ConfirmCard(
             <WhyField id="confirm-why" state=state.clone()/>
         }
     });
-    view! {
+    html! {
         <section class="confirm" data-confirm-card="" aria-labelledby="confirm-title">
             <PostForm function=function state=state.clone() hidden=hidden class="confirm-form">
                 <div class="body">
@@ -155,5 +153,4 @@ pub fn ConfirmCard(
             </PostForm>
         </section>
     }
-    .into_any()
 }

@@ -5,10 +5,10 @@ use leptos::prelude::*;
 /// A list of facts; holds [`Def`]s.
 #[component]
 pub fn DefList(children: Children) -> AnyView {
-    view! { <dl class="kv">{children()}</dl> }.into_any()
+    html! { <dl class="kv">{children()}</dl> }
 }
 
 #[component]
 pub fn Def(#[prop(into)] term: String, children: Children) -> AnyView {
-    view! { <dt>{term}</dt><dd>{children()}</dd> }.into_any()
+    html! { <dt>{term}</dt><dd>{children()}</dd> }
 }

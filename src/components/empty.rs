@@ -25,7 +25,7 @@ pub fn EmptyState(
 ) -> AnyView {
     let art = art.then(|| view! { <svg class="art" viewBox="0 0 240 128" aria-hidden="true" inner_html=BENCH></svg> });
     let steps = children.map(|children| view! { <div class="steps-out">{children()}</div> });
-    view! { <section class="blank">{art}<h2>{heading}</h2><p>{text}</p>{steps}</section> }.into_any()
+    html! { <section class="blank">{art}<h2>{heading}</h2><p>{text}</p>{steps}</section> }
 }
 
 /// A list in which the filter leaves nothing.
@@ -42,12 +42,11 @@ pub fn NothingFits(
         typed => format!("{what} matches “{typed}”"),
     };
     let clear = query.path().to_owned();
-    view! {
+    html! {
         <EmptyState art=false heading=heading text=text>
             <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
         </EmptyState>
     }
-    .into_any()
 }
 
 /// A way on from an empty or a wrong page: a link with an explanation.
@@ -60,12 +59,11 @@ pub fn WayOut(
     #[prop(into)]
     help: String,
 ) -> AnyView {
-    view! {
+    html! {
         <a class="choice link" href=href>
             <Icon name=icon class="i-l"/>
             <b>{label}</b>
             <span class="help">{help}</span>
         </a>
     }
-    .into_any()
 }

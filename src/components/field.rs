@@ -28,18 +28,10 @@ impl Frame {
 
     fn around(self, control: AnyView) -> AnyView {
         let mark = self.optional.then(|| view! { <span class="opt">"optional"</span> });
-        let problem_id = format!("{}-problem", self.id);
-        let problem = self.problem.map(|problem| {
-            view! {
-                <p class="err" id=problem_id.clone()>
-                    <Icon name="warn" class="i-s"/>
-                    <span class="label">{problem}</span>
-                </p>
-            }
-        });
+        let problem = problem_line(&format!("{}-problem", self.id), self.problem);
         let help_id = format!("{}-help", self.id);
         let help = (!self.help.is_empty()).then(|| view! { <p class="help" id=help_id>{self.help}</p> });
-        view! {
+        html! {
             <div class="field">
                 <label for=self.id>{self.label}{mark}</label>
                 {control}
@@ -47,8 +39,16 @@ impl Frame {
                 {help}
             </div>
         }
-        .into_any()
     }
+}
+
+/// What is wrong with a field, under the id by which the field is described.
+pub fn problem_line(id: &str, problem: Option<String>) -> Option<AnyView> {
+    let id = id.to_owned();
+    let line = |problem| {
+        view! { <p class="err" id=id><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
+    };
+    problem.map(|problem| line(problem).into_any())
 }
 
 fn id_of(id: Option<String>, name: &str) -> String {
@@ -206,7 +206,11 @@ pub fn TextField(
         </textarea>
     };
     let control = control.into_any();
-    frame.around(if code { view! { <div class="coded">{control}</div> }.into_any() } else { control })
+    frame.around(if code {
+        html! { <div class="coded">{control}</div> }
+    } else {
+        control
+    })
 }
 
 /// The reason for a change, as the field `why`.
@@ -220,13 +224,12 @@ pub fn WhyField(
     id: Option<String>,
 ) -> AnyView {
     let (value, problem, id) = (state.value("why", ""), state.problem("why"), id_of(id, "why"));
-    view! {
+    html! {
         <Field
             id=id label="Why" name="why" value=value problem=problem help=help readonly=readonly autocomplete="off"
             maxlength=MAX_WHY as u32
         />
     }
-    .into_any()
 }
 
 /// Text for the inside of a `<textarea>`. The view macro escapes everything but that (tachys 0.2 counts it

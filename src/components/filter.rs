@@ -68,7 +68,7 @@ pub fn FilterBar(
         .collect();
     let views = (!views.is_empty()).then(|| view! { <nav class="views" aria-label="Quick filters">{views}</nav> });
     let name = label.clone();
-    view! {
+    html! {
         <div class="filters">
             <form class="filterbox" role="search" method="get" action=query.path().to_owned() aria-label=label>
                 <Icon name="filter"/>
@@ -85,7 +85,6 @@ pub fn FilterBar(
             {views}
         </div>
     }
-    .into_any()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub fn Icon(
     /// More classes, such as `i-s` (small), `i-l` (large) or `push`.
     #[prop(optional)]
     class: &'static str,
-    /// What it means where no word stands beside it; without it the icon is hidden from assistive technology.
+    /// Label for an icon without text; without a label the icon is hidden from assistive technology.
     #[prop(optional, into)]
     label: Option<String>,
 ) -> impl IntoView {
@@ -33,7 +33,7 @@ pub fn Icon(
 pub fn Glyph(
     /// The name in the sprite without its `g-`, such as `running`.
     name: &'static str,
-    /// What it means where no word stands beside it.
+    /// Label for an icon without text.
     #[prop(optional, into)]
     label: Option<String>,
 ) -> impl IntoView {

@@ -45,7 +45,7 @@ pub fn LineChart(
         .collect();
     let [top, middle, bottom] = scale;
     let ticks: Vec<_> = ticks.into_iter().map(|tick| view! { <span>{tick}</span> }).collect();
-    view! {
+    html! {
         <div class="stack-s">
             <div class="legend">{legend}</div>
             <div class="chart">
@@ -60,7 +60,6 @@ pub fn LineChart(
             </div>
         </div>
     }
-    .into_any()
 }
 
 fn path(points: &[f64]) -> String {

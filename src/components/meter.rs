@@ -14,7 +14,7 @@ pub fn Meter(
 ) -> AnyView {
     let said = text.clone();
     let name = label.clone();
-    view! {
+    html! {
         <div class="quota">
             <span class="row-between"><span>{label}</span><span class="num">{text}</span></span>
             <meter
@@ -25,5 +25,4 @@ pub fn Meter(
             </meter>
         </div>
     }
-    .into_any()
 }

@@ -43,7 +43,7 @@ pub fn Nav(
         .collect();
     let (word, collapsed) = if viewer.nav_collapsed { ("Expand", "off") } else { ("Collapse", "on") };
     let label = format!("{word} the navigation");
-    view! {
+    html! {
         <nav class="nav" aria-label="Main">
             <a class="brand" href=paths::home(&slug) aria-label="Atelier, home"><Mark/><span>"Atelier"</span></a>
             {groups}
@@ -58,7 +58,6 @@ pub fn Nav(
             </div>
         </nav>
     }
-    .into_any()
 }
 
 /// The bar on phones: at most five places that a thumb reaches.
@@ -79,13 +78,12 @@ pub fn TabBar(
         })
         .collect();
     let profile = (current == NavItem::Profile).then_some("page");
-    view! {
+    html! {
         <nav class="tabbar" aria-label="Main, compact">
             {entries}
             <a href=paths::PROFILE aria-current=profile><Icon name="user"/>"Profile"</a>
         </nav>
     }
-    .into_any()
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub fn NodeMap(
         .map(|node| {
             let (glyph, colour) = StateWord::of_node(node.state).drawn();
             let inside = match node.state {
-                NodeState::Unusable | NodeState::Preempted => view! { <Glyph name=glyph/> }.into_any(),
+                NodeState::Unusable | NodeState::Preempted => html! { <Glyph name=glyph/> },
                 _ if is_wide || node.number.len() < 4 => node.number.into_any(),
                 _ => ().into_any(),
             };
@@ -57,7 +57,7 @@ pub fn NodeMap(
     let room: Vec<_> = (0..empty.min(if is_wide { WIDE as u64 } else { 0 }))
         .map(|_| view! { <li aria-hidden="true"><span class="node" data-state="empty"></span></li> })
         .collect();
-    view! { <ul class=class aria-label=label>{squares}{room}</ul> }.into_any()
+    html! { <ul class=class aria-label=label>{squares}{room}</ul> }
 }
 
 /// What the squares mean, with how many there are of each.
@@ -83,7 +83,7 @@ pub fn NodeLegend(
     let empty = (empty > 0).then(|| {
         view! { <li><span class="node sm" data-state="empty"></span>"Not made "<b>{empty}</b></li> }
     });
-    view! { <ul class="legend push">{entries}{empty}</ul> }.into_any()
+    html! { <ul class="legend push">{entries}{empty}</ul> }
 }
 
 #[cfg(test)]

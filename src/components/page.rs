@@ -31,7 +31,7 @@ pub fn Page(
     /// The steps that lead here, without the page itself.
     #[prop(optional)]
     crumbs: Vec<Crumb>,
-    /// What stands beside the heading, such as a state pill.
+    /// Shown beside the heading, such as a state pill.
     #[prop(optional_no_strip, into)]
     beside: Option<AnyView>,
     /// At most four buttons, one of them primary.
@@ -52,7 +52,7 @@ pub fn Page(
     });
     let sub = (!sub.is_empty()).then(|| view! { <p class="sub">{sub}</p> });
     let actions = actions.map(|actions| view! { <div class="actions">{actions}</div> });
-    view! {
+    html! {
         <Title text=atelier_studio::html::text(&title)/>
         <div class="page">
             {crumbs}
@@ -63,5 +63,4 @@ pub fn Page(
             {children()}
         </div>
     }
-    .into_any()
 }

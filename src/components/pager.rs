@@ -12,8 +12,8 @@ pub fn Pager(
     #[prop(optional_no_strip)] next: Option<String>,
 ) -> AnyView {
     let way = |word: &'static str, url: Option<String>, rel: &'static str| match url {
-        Some(url) => view! { <a class="btn sm" href=url rel=rel>{word}</a> }.into_any(),
-        None => view! { <a class="btn sm" role="link" aria-disabled="true">{word}</a> }.into_any(),
+        Some(url) => html! { <a class="btn sm" href=url rel=rel>{word}</a> },
+        None => html! { <a class="btn sm" role="link" aria-disabled="true">{word}</a> },
     };
     let ways = (back.is_some() || next.is_some()).then(|| {
         view! {
@@ -22,5 +22,5 @@ pub fn Pager(
             </nav>
         }
     });
-    view! { <div class="table-foot"><span>{text}</span>{ways}</div> }.into_any()
+    html! { <div class="table-foot"><span>{text}</span>{ways}</div> }
 }

@@ -28,14 +28,13 @@ pub fn PostForm(
     });
     let hidden: Vec<_> =
         hidden.into_iter().map(|(name, value)| view! { <input type="hidden" name=name value=value/> }).collect();
-    view! {
+    html! {
         <form method="post" action=paths::function(function) class=class data-post=function>
             {hidden}
             {refusal}
             {children()}
         </form>
     }
-    .into_any()
 }
 
 #[cfg(test)]

@@ -13,13 +13,12 @@ pub fn SecretOnce(
 ) -> AnyView {
     let OneTimeSecret { label, value } = secret;
     let heading = label.clone();
-    view! {
+    html! {
         <section class="secret" role="status" aria-label=heading>
             <CodeBlock label=label text=value/>
             <p>"Shown only now: Atelier keeps no copy that can be read. Copy it before you leave this page."</p>
         </section>
     }
-    .into_any()
 }
 
 #[cfg(test)]

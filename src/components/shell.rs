@@ -1,4 +1,4 @@
-//! The frame around every page of somebody who is signed in.
+//! The frame around every page of a signed-in person.
 
 use atelier_domain::history::Topic;
 use leptos::prelude::*;
@@ -31,7 +31,7 @@ pub fn Shell(
     // Every page tells its viewer that an instance of theirs is going to stop.
     let topics = topics.into_iter().chain([Topic::Warnings]).collect::<Vec<_>>();
     let warnings = crate::components::warning::corner(&viewer);
-    view! {
+    html! {
         <a class="skip" href="#main">"Skip to content"</a>
         <div class="shell" data-nav=folded>
             <Nav viewer=viewer.clone() current=current/>
@@ -45,7 +45,6 @@ pub fn Shell(
         {warnings}
         <Overlay toast=toast/>
     }
-    .into_any()
 }
 
 /// What both frames have at their end: the toast, the region that is read out, and the browser's half.
@@ -54,10 +53,9 @@ pub(super) fn Overlay(
     /// The good news, if there is any.
     toast: Option<String>,
 ) -> AnyView {
-    view! {
+    html! {
         <div class="toasts" role="status">{toast.map(|text| view! { <Toast text=text/> })}</div>
         <div class="sr" id="announcer" aria-live="polite"></div>
         <Enhance/>
     }
-    .into_any()
 }

@@ -1,4 +1,4 @@
-//! The frame around the pages of somebody who is not signed in: set-up, sign-in, a new password.
+//! The frame around pages without a session: set-up, sign-in, a new password.
 
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -30,7 +30,7 @@ pub fn BareShell(
     let title = format!("{heading} · Atelier");
     let sub = (!sub.is_empty()).then(|| view! { <p class="muted">{sub}</p> });
     let note = (!note.is_empty()).then(|| view! { <p class="faint xs">{note}</p> });
-    view! {
+    html! {
         <Title text=atelier_studio::html::text(&title)/>
         <div class="login">
             <main class="panel" id="main">
@@ -56,5 +56,4 @@ pub fn BareShell(
         </div>
         <Overlay toast=toast/>
     }
-    .into_any()
 }

@@ -4,7 +4,7 @@ use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_studio::sizes::row::{QuotaLeft, SizeRow};
 use leptos::prelude::*;
 
-use crate::components::icon::Icon;
+use crate::components::field::problem_line;
 
 /// The table of sizes with a radio button each.
 #[component]
@@ -25,9 +25,7 @@ pub fn SizeTable(
 ) -> AnyView {
     let problem_id = format!("f-{name}-problem");
     let described = problem.is_some().then(|| problem_id.clone());
-    let problem = problem.map(|problem| {
-        view! { <p class="err" id=problem_id><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
-    });
+    let problem = problem_line(&problem_id, problem);
     let none = otherwise.map(|words| {
         let ticked = chosen.is_empty();
         view! {
@@ -52,7 +50,7 @@ pub fn SizeTable(
                 0 => "none free now".to_owned(),
                 count => format!("{count} free now"),
             };
-            view! {
+            html! {
                 <tr>
                     <th scope="row">
                         <label class="size-pick">
@@ -71,11 +69,10 @@ pub fn SizeTable(
                     <td class="quota-cell" data-label="Quota">{quota}</td>
                 </tr>
             }
-            .into_any()
         })
         .collect();
     // In pieces: as one view its type is deeper than the compiler follows.
-    let head = view! {
+    let head = html! {
         <thead>
             <tr>
                 <th scope="col">"Size"</th>
@@ -87,24 +84,21 @@ pub fn SizeTable(
                 <th scope="col">"Quota used"</th>
             </tr>
         </thead>
-    }
-    .into_any();
-    let table = view! {
+    };
+    let table = html! {
         <table class="table sizes">
             <caption class="sr">"Sizes with their price and what is left of the quota"</caption>
             {head}
             <tbody>{none}{rows}</tbody>
         </table>
-    }
-    .into_any();
-    view! {
+    };
+    html! {
         <fieldset class="field size-field" aria-describedby=described>
             <legend class="label">{legend}</legend>
             <div class="table-wrap table-scroll" role="region" tabindex="0" aria-label="Sizes">{table}</div>
             {problem}
         </fieldset>
     }
-    .into_any()
 }
 
 /// The tighter of the limits that count.
@@ -113,17 +107,16 @@ fn quota(size: &SizeRow, for_oneself: bool) -> AnyView {
     let all = size.quota.as_ref().map(|quota| (quota, "the workspace’s"));
     let left = |quota: &QuotaLeft| quota.limit.saturating_sub(quota.used);
     let Some((quota, whose)) = own.into_iter().chain(all).min_by_key(|(quota, _)| left(quota)) else {
-        return view! { <span class="faint">"no limit"</span> }.into_any();
+        return html! { <span class="faint">"no limit"</span> };
     };
     let (max, said) = (quota.limit.to_string(), format!("{}, {whose}", quota.said));
     let (low, high) = ((quota.limit * 3 / 4).to_string(), (quota.limit * 19 / 20).to_string());
-    view! {
+    html! {
         <span class="num xs">{said.clone()}</span>
         <meter min="0" max=max low=low high=high optimum="0" value=quota.used.to_string() aria-label="Quota used">
             {said}
         </meter>
     }
-    .into_any()
 }
 
 #[cfg(test)]

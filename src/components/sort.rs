@@ -41,7 +41,7 @@ pub fn SortHeader(
     let url = query.from_the_start().with("sort", key).with("dir", if next { "desc" } else { "" }).url();
     let order = is_current.then_some(if sort.descending { "descending" } else { "ascending" });
     let arrow = is_current.then(|| view! { <Icon name="down" class=if sort.descending { "i-s" } else { "i-s up" }/> });
-    view! { <th scope="col" class=class aria-sort=order><a href=url>{label}{arrow}</a></th> }.into_any()
+    html! { <th scope="col" class=class aria-sort=order><a href=url>{label}{arrow}</a></th> }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub enum StateWord {
     Away,
     /// An account whose temporary password has not been replaced yet.
     Waiting,
-    /// An account that nobody can sign in with.
+    /// A disabled account.
     Disabled,
     /// The session that asks.
     ThisSession,
@@ -32,7 +32,7 @@ pub enum StateWord {
     Preparing,
     /// A node on its way out.
     Leaving,
-    /// A node that nobody can talk to.
+    /// A node that doesn't answer.
     Unusable,
     /// A node that was taken back.
     Preempted,
@@ -264,7 +264,7 @@ pub fn StateTag(
     let (word, glyph, colour) = state.row();
     let class = if pill { "state pill" } else { "state" };
     let reason = (!reason.is_empty()).then(|| view! { <span class="l2">{reason}</span> });
-    view! { <span class=class data-state=colour><Glyph name=glyph/>{word}</span>{reason} }.into_any()
+    html! { <span class=class data-state=colour><Glyph name=glyph/>{word}</span>{reason} }
 }
 
 #[cfg(test)]

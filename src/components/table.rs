@@ -21,7 +21,7 @@ pub fn TableWrap(
     children: Children,
 ) -> AnyView {
     let is_region = scrolls.is_some();
-    view! {
+    html! {
         <div
             class=if is_region { "table-wrap table-scroll" } else { "table-wrap" }
             data-live=live data-announce=announce
@@ -30,7 +30,18 @@ pub fn TableWrap(
             {children()}
         </div>
     }
-    .into_any()
+}
+
+/// The cells of a table's first row: words and class of each column. The class `sr` hides the words from all
+/// but assistive technology; a column without words has no heading.
+pub fn heads(columns: &[(&'static str, &'static str)]) -> AnyView {
+    let cell = |&(words, class): &(&'static str, &'static str)| match (words, class) {
+        ("", _) => html! { <td></td> },
+        (_, "sr") => html! { <th scope="col"><span class="sr">{words}</span></th> },
+        (_, "") => html! { <th scope="col">{words}</th> },
+        (_, class) => html! { <th scope="col" class=class>{words}</th> },
+    };
+    columns.iter().map(cell).collect_view().into_any()
 }
 
 /// A table in its frame: a caption for assistive technology, headings and rows.
@@ -46,7 +57,7 @@ pub fn Table<H: IntoView + 'static, R: IntoView + 'static>(
     #[prop(optional)]
     children: Option<Children>,
 ) -> AnyView {
-    view! {
+    html! {
         <TableWrap>
             <table class=class>
                 <caption class="sr">{caption}</caption>
@@ -56,5 +67,4 @@ pub fn Table<H: IntoView + 'static, R: IntoView + 'static>(
             {children.map(|children| children())}
         </TableWrap>
     }
-    .into_any()
 }

@@ -29,5 +29,5 @@ pub fn Tabs(
             view! { <a href=tab.href aria-current=current>{tab.label}{count}</a> }
         })
         .collect();
-    view! { <nav class="tabs" aria-label=label>{tabs}</nav> }.into_any()
+    html! { <nav class="tabs" aria-label=label>{tabs}</nav> }
 }

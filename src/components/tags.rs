@@ -21,13 +21,13 @@ pub fn TagsCard(
     if fixed {
         let tags: Vec<_> = tags.into_iter().map(|tag| view! { <span class="tag">{tag}</span> }).collect();
         let tags = if tags.is_empty() {
-            view! { <p class="muted">"None."</p> }.into_any()
+            html! { <p class="muted">"None."</p> }
         } else {
-            view! { <span class="row-tight tags">{tags}</span> }.into_any()
+            html! { <span class="row-tight tags">{tags}</span> }
         };
-        return view! { <Card heading="Tags">{tags}</Card> }.into_any();
+        return html! { <Card heading="Tags">{tags}</Card> };
     }
-    view! {
+    html! {
         <Card heading="Tags">
             <PostForm function=function state=state.clone() hidden=hidden>
                 <TextField
@@ -40,5 +40,4 @@ pub fn TagsCard(
             </PostForm>
         </Card>
     }
-    .into_any()
 }

@@ -6,10 +6,9 @@ use leptos::prelude::*;
 
 use super::{Choice, ChoiceKind, ChoiceList};
 
-/// Says that nodes may be taken back; nothing where nobody does.
+/// Marks preemptible computes.
 pub fn tier_tag(tier: Tier) -> Option<AnyView> {
-    (!tier.is_dedicated())
-        .then(|| view! { <span class="tag accent" title=said_tier(tier)>"Preemptible"</span> }.into_any())
+    (!tier.is_dedicated()).then(|| html! { <span class="tag accent" title=said_tier(tier)>"Preemptible"</span> })
 }
 
 /// The choice between the tiers, with what they mean.
@@ -27,11 +26,10 @@ pub fn tier_choice(chosen: &str, problem: Option<String>) -> AnyView {
             fixed_because: None,
         })
         .collect::<Vec<_>>();
-    view! {
+    html! {
         <ChoiceList
             legend="Tier" name="tier" kind=ChoiceKind::One choices=choices problem=problem
             help="Both cost the price of the size, while they have nodes."
         />
     }
-    .into_any()
 }

@@ -16,7 +16,7 @@ pub fn Time(
     absolute: bool,
 ) -> AnyView {
     let said = if absolute { clock::date_and_time(at, &zone) } else { clock::relative(at, now, &zone) };
-    view! { <time datetime=clock::rfc3339(at) title=clock::exact(at, &zone)>{said}</time> }.into_any()
+    html! { <time datetime=clock::rfc3339(at) title=clock::exact(at, &zone)>{said}</time> }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::components::icon::Glyph;
 /// page, which has no toast any more, and script takes it away in place.
 #[component]
 pub fn Toast(#[prop(into)] text: String) -> AnyView {
-    view! {
+    html! {
         <div class="toast" data-state="succeeded">
             <Glyph name="succeeded"/>
             <p>{text}</p>
@@ -17,5 +17,4 @@ pub fn Toast(#[prop(into)] text: String) -> AnyView {
             </a>
         </div>
     }
-    .into_any()
 }

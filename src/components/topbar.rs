@@ -23,7 +23,7 @@ pub fn TopBar(viewer: Viewer, topics: Vec<Topic>) -> AnyView {
         count => format!("Notifications, {count} unread"),
     };
     let account = format!("Account: {}", viewer.name);
-    view! {
+    html! {
         <header class="topbar">
             <a class="phone-only" href=paths::home(&slug) aria-label="Atelier, home"><Mark/></a>
             <button class="switcher" type="button" popovertarget="m-ws">
@@ -63,14 +63,13 @@ pub fn TopBar(viewer: Viewer, topics: Vec<Topic>) -> AnyView {
             <UserMenu viewer=viewer/>
         </header>
     }
-    .into_any()
 }
 
 /// The letter of a workspace.
 #[component]
 fn Badge(workspace: WorkspaceView) -> AnyView {
     let letter: String = workspace.name.chars().take(1).flat_map(char::to_uppercase).collect();
-    view! { <span class="ws" aria-hidden="true">{letter}</span> }.into_any()
+    html! { <span class="ws" aria-hidden="true">{letter}</span> }
 }
 
 /// The workspaces that one belongs to.
@@ -79,7 +78,7 @@ fn WorkspaceMenu(
     /// The workspace of the page.
     workspace: WorkspaceView,
 ) -> AnyView {
-    view! {
+    html! {
         <div class="menu start" id="m-ws" popover="auto">
             <h3>"Workspaces"</h3>
             <a href=paths::home(&workspace.slug) aria-current="true">
@@ -89,7 +88,6 @@ fn WorkspaceMenu(
             </a>
         </div>
     }
-    .into_any()
 }
 
 /// What others did to this person lately.
@@ -101,10 +99,9 @@ fn BellMenu(viewer: Viewer) -> AnyView {
     let list = if viewer.notices.is_empty() && has_warnings {
         ().into_any()
     } else if viewer.notices.is_empty() {
-        view! {
+        html! {
             <p class="nothing">"Nothing yet. When somebody changes your account or your roles, it is said here."</p>
         }
-        .into_any()
     } else {
         let notices: Vec<_> = viewer
             .notices
@@ -118,7 +115,7 @@ fn BellMenu(viewer: Viewer) -> AnyView {
                 }
             })
             .collect();
-        view! { <ul class="notices">{notices}</ul> }.into_any()
+        html! { <ul class="notices">{notices}</ul> }
     };
     let read = (viewer.unread > 0).then(|| {
         view! {
@@ -128,7 +125,7 @@ fn BellMenu(viewer: Viewer) -> AnyView {
             </form>
         }
     });
-    view! {
+    html! {
         <div class="menu bell-menu" id="m-bell" popover="auto">
             <h3>"Notifications"</h3>
             <div data-live="bell-warnings">{warnings}</div>
@@ -136,7 +133,6 @@ fn BellMenu(viewer: Viewer) -> AnyView {
             {read}
         </div>
     }
-    .into_any()
 }
 
 /// The account: who one is, how it looks, the way out.
@@ -159,7 +155,7 @@ fn UserMenu(viewer: Viewer) -> AnyView {
             view! { <button type="submit" name="theme" value=theme.key() aria-pressed=pressed>{word}</button> }
         })
         .collect();
-    view! {
+    html! {
         <div class="menu" id="m-user" popover="auto">
             <h3><b>{viewer.name}</b><br/>{place}</h3>
             <a href=paths::PROFILE><Icon name="user"/>"Profile"</a>
@@ -172,5 +168,4 @@ fn UserMenu(viewer: Viewer) -> AnyView {
             </form>
         </div>
     }
-    .into_any()
 }

@@ -30,7 +30,7 @@ pub fn of_instance(viewer: &Viewer, id: InstanceId) -> AnyView {
         let (text, buttons) = (sentence(warning, viewer), buttons(warning, viewer, "page"));
         view! { <Why tone=Tone::Warning title="It stops soon" text=text><div class="fix">{buttons}</div></Why> }
     });
-    view! { <div data-live="warning">{inside}</div> }.into_any()
+    html! { <div data-live="warning">{inside}</div> }
 }
 
 /// The warnings in the corner of every page, for who has script: they come and go by the live refresh, and
@@ -57,30 +57,28 @@ pub fn corner(viewer: &Viewer) -> AnyView {
             }
         })
         .collect();
-    view! { <div class="toasts warnings needs-script" role="status" data-live="warnings">{cards}</div> }.into_any()
+    html! { <div class="toasts warnings needs-script" role="status" data-live="warnings">{cards}</div> }
 }
 
 /// The entries of the bell.
 pub fn in_bell(viewer: &Viewer) -> AnyView {
     let budgets = viewer.budgets.iter().map(|note| {
         let href = paths::budgets(&viewer.workspace.slug);
-        view! {
+        html! {
             <li class="new" data-key=note.key.clone()>
                 <Icon name="cost" label="Warning"/>
                 <span><a href=href>{note.text.clone()}</a></span>
             </li>
         }
-        .into_any()
     });
     let stops = viewer.warnings.iter().map(|warning| {
         let (text, href) = (sentence(warning, viewer), paths::instance(&viewer.workspace.slug, &warning.name));
-        view! {
+        html! {
             <li class="new" data-key=warning.id.to_string()>
                 <Icon name="clock" label="Warning"/>
                 <span><a href=href>{text}</a></span>
             </li>
         }
-        .into_any()
     });
     let entries: Vec<_> = budgets.chain(stops).collect();
     (!entries.is_empty()).then(|| view! { <ul class="notices">{entries}</ul> }).into_any()
@@ -104,7 +102,7 @@ pub fn buttons(warning: &Warning, viewer: &Viewer, place: &str) -> AnyView {
     let field = format!("{menu}-until");
     // Two hours after the stop.
     let proposed = clock::typed_local(warning.at.plus(Span::hours(2)), &viewer.time_zone);
-    view! {
+    html! {
         <PostForm function="extend_instance" hidden=longer class="inline-form">
             <SubmitButton look=Look::Plain small=true label=more>"+1 h"</SubmitButton>
         </PostForm>
@@ -120,5 +118,4 @@ pub fn buttons(warning: &Warning, viewer: &Viewer, place: &str) -> AnyView {
         </div>
         {skip}
     }
-    .into_any()
 }

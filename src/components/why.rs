@@ -32,13 +32,13 @@ impl Tone {
     /// The shape before the words.
     pub(super) fn shape(self) -> AnyView {
         let glyph = match self {
-            Self::Neutral => return view! { <Icon name="info"/> }.into_any(),
+            Self::Neutral => return html! { <Icon name="info"/> },
             Self::Good => "succeeded",
             Self::Warning => "warning",
             Self::Failed => "failed",
             Self::Denied => "denied",
         };
-        view! { <Glyph name=glyph/> }.into_any()
+        html! { <Glyph name=glyph/> }
     }
 }
 
@@ -65,11 +65,10 @@ pub fn Why(
     let text = (!text.is_empty()).then(|| view! { <p>{text}</p> });
     let code = (!code.is_empty()).then(|| view! { <p class="code mono">{code}</p> });
     let fix = children.map(|children| view! { <div class="fix">{children()}</div> });
-    view! {
+    html! {
         <div class="why" data-state=tone.state() role=alert.then_some("alert")>
             {tone.shape()}
             <div><h2>{title}</h2>{text}{code}{fix}</div>
         </div>
     }
-    .into_any()
 }

@@ -58,7 +58,7 @@ fn tab(visit: Visit, kind: &'static Kind) -> AnyView {
 /// What can be done in the meantime.
 fn ways(visit: &Visit) -> AnyView {
     let slug = visit.slug();
-    view! {
+    html! {
         <WayOut
             href=paths::compute(slug, "clusters") icon="cluster" label="Clusters"
             help="Equal nodes for jobs that grow with their queue and shrink when it is empty."
@@ -69,5 +69,4 @@ fn ways(visit: &Visit) -> AnyView {
         />
         <WayOut href=paths::roles(slug) icon="shield" label="Roles" help="Who may create, start and stop what."/>
     }
-    .into_any()
 }

@@ -7,13 +7,13 @@ use atelier_studio::counts::{ComputeCounts, compute_counts};
 use atelier_studio::jobs::serverless::{ServerlessJob, ServerlessPage, serverless};
 use leptos::prelude::*;
 
-use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, TableWrap, Time};
+use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, Table, Time, heads};
 use crate::frame::compute::framed;
 use crate::frame::{Visit, help, load};
 use crate::server::caller::here;
 
 pub fn tab(visit: Visit) -> AnyView {
-    // The tabs are for everybody who sees instances; this one needs a right of its own.
+    // The tabs are for everybody who sees instances; this one needs another right.
     if let Err(denied) = visit.viewer.rights.check(Action::JobRead, Whose::Others) {
         return help::forbidden(&visit.viewer, &denied);
     }
@@ -26,8 +26,7 @@ pub fn tab(visit: Visit) -> AnyView {
 }
 
 fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
-    let refusal = visit.viewer.rights.check(Action::JobSubmit, Whose::Own).err();
-    let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
+    let refusal = visit.viewer.refused(Action::JobSubmit, Whose::Own);
     let href = paths::new_job(visit.slug());
     if page.jobs.is_empty() {
         let said = refusal.clone().map(|reason| view! { <p class="faint xs">{reason}</p> });
@@ -55,38 +54,30 @@ fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
         shown if shown == all => counted(all, "job", "jobs"),
         shown => format!("{shown} of {}", counted(all, "job", "jobs")),
     };
-    let rows: Vec<_> = page.jobs.into_iter().map(|job| line(visit, job)).collect();
+    let rows: Vec<_> = page.jobs.into_iter().map(|job| line(visit, job, &page.currency)).collect();
     let inside = view! {
         <div data-live="serverless" data-announce="job|jobs">
-            <TableWrap>
-                <table class="table">
-                    <caption class="sr">"Serverless jobs that run or wait"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Job"</th>
-                            <th scope="col">"State"</th>
-                            <th scope="col" class="c-size">"Size"</th>
-                            <th scope="col" class="right">"Nodes"</th>
-                            <th scope="col" class="right c-cpu">"Since"</th>
-                            <th scope="col" class="right c-cpu">"Cost so far"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table" caption="Serverless jobs that run or wait" rows=rows
+                head=heads(&[
+                    ("Job", ""), ("State", ""), ("Size", "c-size"), ("Nodes", "right"), ("Since", "right c-cpu"),
+                    ("Cost so far", "right c-cpu"),
+                ])
+            >
                 <div class="table-foot"><span>{text}</span></div>
-            </TableWrap>
+            </Table>
         </div>
     };
     framed(visit, "serverless", counts, Some(submit.into_any()), inside.into_any())
 }
 
-fn line(visit: &Visit, job: ServerlessJob) -> AnyView {
+fn line(visit: &Visit, job: ServerlessJob, currency: &str) -> AnyView {
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let href = paths::job(visit.slug(), &job.id.to_string());
     let since = job.started.unwrap_or(job.submitted);
     let facts = format!("{}, {}", job.id, job.owner);
-    let cost = job.cost.unwrap_or_else(|| "–".to_owned());
-    view! {
+    let cost = job.cost.map_or_else(|| "–".to_owned(), |cost| cost.said(currency));
+    html! {
         <tr data-key=job.id.to_string()>
             <th scope="row"><a class="name nowrap" href=href>{job.name}</a><span class="l2">{facts}</span></th>
             <td><StateTag state=StateWord::of_job(job.state) reason=job.why/></td>
@@ -96,5 +87,4 @@ fn line(visit: &Visit, job: ServerlessJob) -> AnyView {
             <td class="right nowrap c-cpu">{cost}</td>
         </tr>
     }
-    .into_any()
 }

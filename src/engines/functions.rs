@@ -1,4 +1,4 @@
-//! The pause switch, and what a driver found and nobody knows.
+//! The pause switch, and unknown nodes that a driver found.
 
 use leptos::prelude::*;
 #[cfg(feature = "ssr")]
@@ -38,7 +38,7 @@ pub async fn resume_engine(#[server(default)] command_id: String) -> Result<Done
     }))
 }
 
-/// Has something removed that a driver found and nobody knows. Needs `engine.write`.
+/// Removes an unknown node that a driver found. Needs `engine.write`.
 #[server(prefix = "/fn", endpoint = "remove_unknown")]
 pub async fn remove_unknown(
     #[server(default)] command_id: String,

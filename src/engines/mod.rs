@@ -1,4 +1,4 @@
-//! The engine’s own page: drivers, agents, the loop, nodes nobody knows, the pause switch.
+//! The engine’s own page: drivers, agents, the loop, unknown nodes, the pause switch.
 
 #[cfg(feature = "ssr")]
 pub mod pages;

@@ -105,7 +105,7 @@ pub async fn empty_trash() -> Result<Done, FnError> {
     Ok(Done::go(paths::trash(&caller.actor()?.workspace.slug), said))
 }
 
-/// Lets everybody look into one's own folder, or nobody. Needs `file.write`.
+/// Opens one's own folder to everyone, or closes it. Needs `file.write`.
 #[server(prefix = "/fn", endpoint = "open_folder")]
 pub async fn open_folder(#[server(default)] open: String) -> Result<Done, FnError> {
     let is_open = open == "on";

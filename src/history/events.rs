@@ -31,8 +31,8 @@ pub fn by_day(rows: Vec<HistoryRow>, viewer: &Viewer, under: Under) -> AnyView {
         .map(|(day, rows)| {
             let key = day.clone();
             let heading = match under {
-                Under::Page => view! { <h2>{day}</h2> }.into_any(),
-                Under::Card => view! { <h3>{day}</h3> }.into_any(),
+                Under::Page => html! { <h2>{day}</h2> },
+                Under::Card => html! { <h3>{day}</h3> },
             };
             view! { <section class="day" data-key=key>{heading}{list(rows, viewer)}</section> }
         })
@@ -43,22 +43,22 @@ pub fn by_day(rows: Vec<HistoryRow>, viewer: &Viewer, under: Under) -> AnyView {
 /// Events in one list, newest first.
 pub fn list(rows: Vec<HistoryRow>, viewer: &Viewer) -> AnyView {
     let items: Vec<_> = rows.into_iter().map(|row| event(row, viewer)).collect();
-    view! { <ol class="events">{items}</ol> }.into_any()
+    html! { <ol class="events">{items}</ol> }
 }
 
 fn event(row: HistoryRow, viewer: &Viewer) -> impl IntoView + use<> {
     let (icon, state) = look(&row.kind);
     let shape = match state {
-        Some(glyph) => view! { <Glyph name=glyph/> }.into_any(),
-        None => view! { <Icon name=icon/> }.into_any(),
+        Some(glyph) => html! { <Glyph name=glyph/> },
+        None => html! { <Icon name=icon/> },
     };
     let actor = match &row.actor {
-        Some(id) if viewer.id == *id => view! { <b>"You"</b> }.into_any(),
+        Some(id) if viewer.id == *id => html! { <b>"You"</b> },
         Some(id) => {
             let href = paths::person(&viewer.workspace.slug, id.as_str());
-            view! { <a class="name" href=href>{row.actor_name}</a> }.into_any()
+            html! { <a class="name" href=href>{row.actor_name}</a> }
         }
-        None => view! { <b>{row.actor_name}</b> }.into_any(),
+        None => html! { <b>{row.actor_name}</b> },
     };
     let why = row.why.map(|why| view! { <span class="l2">{format!("“{why}”")}</span> });
     let request = row.request.map(|id| format!("Request {id}"));

@@ -44,10 +44,9 @@ fn activity(visit: &Visit, query: Query, history: HistoryPage) -> AnyView {
         nothing(&query)
     } else {
         let list = events::by_day(history.rows, &visit.viewer, events::Under::Page);
-        view! { <Card flush=true><div class="body days">{list}</div><Pager text=text back=back next=next/></Card> }
-            .into_any()
+        html! { <Card flush=true><div class="body days">{list}</div><Pager text=text back=back next=next/></Card> }
     };
-    view! {
+    html! {
         <Page
             heading="Activity"
             sub=format!("Every change in {}: who made it, what it was, and why. Nothing can be taken out of \
@@ -60,21 +59,19 @@ fn activity(visit: &Visit, query: Query, history: HistoryPage) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn nothing(query: &Query) -> AnyView {
     let typed = query.get("q");
     if typed.is_empty() {
-        return view! {
+        return html! {
             <EmptyState
                 heading="Nothing has happened yet" text="Every change will be listed here, with who made it and why."
             />
-        }
-        .into_any();
+        };
     }
     let clear = query.clone().from_the_start().with("q", "").url();
-    view! {
+    html! {
         <EmptyState
             art=false heading=format!("Nothing matches “{typed}”")
             text="The filter looks at names, at what was done and at the reasons that were given."
@@ -82,5 +79,4 @@ fn nothing(query: &Query) -> AnyView {
             <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
         </EmptyState>
     }
-    .into_any()
 }

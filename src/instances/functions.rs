@@ -20,7 +20,7 @@ use atelier_studio::{
     caller::Caller,
     clock,
     instances::commands::{Settings, Subject, accept_scripts as accept, carry_out, configure, extend, find, find_for},
-    instances::create::beside_size,
+    instances::create::OF_SIZE,
     instances::sharing::ShareRequest,
     instances::{bulk, custom_apps, sharing, transfer},
     orders::command_id as id_of,
@@ -146,7 +146,7 @@ pub async fn resize_instance(
     let (Some(size), Some(why)) = (size, why) else { return Err(problems.into_error().into()) };
     let order = Order::ResizeInstance { instance: subject.id, size: size.clone() };
     let answer = carry_out(&caller, id_of(&command_id)?, &subject, order, why).await;
-    Ok(Done::stay(match answer.map_err(beside_size)? {
+    Ok(Done::stay(match answer.map_err(|error| error.beside(&OF_SIZE))? {
         Answer::Already => format!("{} is of the size {size} already.", subject.name),
         _ => format!("{} moves to the size {size}.", subject.name),
     }))
@@ -165,7 +165,7 @@ pub struct SettingsForm {
     pub keeps_quota: Option<String>,
 }
 
-/// Changes when an instance stops for want of activity and whether it keeps its quota. Needs
+/// Changes idle shutdown and whether the instance keeps its quota. Needs
 /// `instance.configure`.
 #[server(prefix = "/fn", endpoint = "configure_instance")]
 pub async fn configure_instance(#[server(flatten)] form: SettingsForm) -> Result<Done, FnError> {
@@ -203,7 +203,7 @@ pub async fn tag_instance(
     Ok(Done::stay(format!("The tags of {} were saved.", subject.name)))
 }
 
-/// Lets scripts that somebody else made have the home. For the owner alone.
+/// Accepts scripts that another person set. Only for the owner.
 #[server(prefix = "/fn", endpoint = "accept_scripts")]
 pub async fn accept_scripts(
     #[server(default)] command_id: String,
@@ -240,7 +240,7 @@ pub async fn transfer_instance(
     Ok(Done::go(paths::instance(&caller.actor()?.workspace.slug, subject.name.as_str()), said))
 }
 
-/// An application that somebody adds or changes, as it is typed.
+/// An application as typed into its form.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AppForm {

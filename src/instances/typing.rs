@@ -1,4 +1,4 @@
-//! What the wizard asks while somebody types.
+//! What the wizard asks while a person types.
 
 use atelier_domain::fields::Fields;
 use leptos::prelude::*;
@@ -11,7 +11,7 @@ use crate::islands::Part;
 #[cfg(feature = "ssr")]
 use crate::server::caller::here;
 
-/// What an instance as it stands in the wizard would be and cost. Needs `instance.create`.
+/// What the instance in the wizard would be and cost. Needs `instance.create`.
 #[server(prefix = "/fn", endpoint = "quote_instance", input = GetUrl)]
 pub async fn quote_instance(#[server(flatten)] fields: Fields) -> Result<Part, FnError> {
     let summary = summary::quote(&here()?, &fields).await?;

@@ -70,7 +70,7 @@ pub fn install() {
     }));
     show_end(&log.borrow());
     install_follow(&log);
-    // A page that nobody sees holds no connection; it goes on from where it was.
+    // A hidden page holds no connection; it resumes where it was.
     let seen = Rc::clone(&log);
     listen(&document(), "visibilitychange", move |_: Event| {
         if document().visibility_state() == VisibilityState::Hidden {

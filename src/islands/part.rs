@@ -1,4 +1,4 @@
-//! A piece of a page, as the server hands it out again while somebody types.
+//! A piece of a page that the server sends again while a person types.
 
 #[cfg(feature = "ssr")]
 use leptos::prelude::{AnyView, Owner, RenderHtml as _};

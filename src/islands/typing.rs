@@ -1,4 +1,4 @@
-//! What is asked of the server while somebody types. Only the server knows, so nothing is judged here.
+//! What is asked of the server while a person types. Only the server knows, so nothing is judged here.
 //!
 //! A question is asked once the typing pauses. An answer that comes after something else was typed is
 //! dropped, and none is shown while a pointer is pressed.

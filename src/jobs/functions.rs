@@ -1,10 +1,5 @@
 //! What people do to jobs: cancel, hold, release, evict, move, run again.
 
-#![allow(
-    missing_docs,
-    reason = "the argument structs of server functions are generated; their fields are the form's fields"
-)]
-
 use leptos::prelude::*;
 #[cfg(feature = "ssr")]
 use {

@@ -1,4 +1,4 @@
-//! What the form of a job asks while somebody types.
+//! What the form of a job asks while a person types.
 
 use atelier_domain::fields::Fields;
 use leptos::prelude::*;
@@ -11,7 +11,7 @@ use crate::islands::Part;
 #[cfg(feature = "ssr")]
 use crate::server::caller::here;
 
-/// The price of a job as it stands in the form. Needs `job.submit`.
+/// The price of the job in the form. Needs `job.submit`.
 #[server(prefix = "/fn", endpoint = "quote_job", input = GetUrl)]
 pub async fn quote_job(#[server(flatten)] fields: Fields) -> Result<Part, FnError> {
     let values = fields.0.into_iter().map(|(field, value)| (field, vec![value])).collect();

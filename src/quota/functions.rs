@@ -53,7 +53,7 @@ pub async fn set_limit(
     };
     let said = resource.amount(limit);
     let id = orders::command_id(&command_id)?;
-    quota::set(&caller, id, scope, resource, Some(limit), why).await.map_err(beside)?;
+    quota::set(&caller, id, scope, resource, Some(limit), why).await.map_err(|error| error.beside(&FIELDS))?;
     Ok(Done::go(paths::quota(&actor.workspace.slug), format!("{name} may hold {said}.")))
 }
 
@@ -74,7 +74,7 @@ pub async fn lift_limit(
     Ok(Done::go(paths::quota(&actor.workspace.slug), said))
 }
 
-/// Gives somebody a weight. Needs `quota.write`.
+/// Sets a person's weight. Needs `quota.write`.
 #[server(prefix = "/fn", endpoint = "set_share")]
 pub async fn set_share(
     #[server(default)] command_id: String,
@@ -168,15 +168,4 @@ async fn resource_of(caller: &Caller, what: &str) -> Result<Resource, AppError> 
 
 /// A limit that is too low is the number's fault; what the engine calls a scope is asked for as “whose” here.
 #[cfg(feature = "ssr")]
-fn beside(error: AppError) -> AppError {
-    match error {
-        AppError::Refused { code, message } if code == "limit-below-use" => Problem::new("limit", message).into(),
-        AppError::Invalid { mut problems } => {
-            for problem in problems.iter_mut().filter(|problem| problem.field == "scope") {
-                problem.field = "whose".into();
-            }
-            AppError::Invalid { problems }
-        }
-        other => other,
-    }
-}
+const FIELDS: [(&str, &str); 2] = [("limit-below-use", "limit"), ("scope", "whose")];

@@ -68,7 +68,7 @@ pub async fn save_week(
     let changed = commands::replace_week(&caller, &id, &subject, &wanted).await?;
     if idle != before {
         let order = Order::ConfigureInstance { instance: subject.id, idle, keeps_quota };
-        carry_out(&caller, commands::beside(&id, "idle"), &subject, order, None).await?;
+        carry_out(&caller, id.beside("idle"), &subject, order, None).await?;
     }
     let name = &subject.name;
     let said = match week {
@@ -90,7 +90,7 @@ pub async fn add_rule(
     let subject = subject(&caller, &instance).await?;
     let rule = rule_of(&fields).map_err(|problems| AppError::Invalid { problems })?;
     let id = orders::command_id(&command_id)?;
-    commands::add(&caller, id, &subject, &rule).await.map_err(beside_its_field)?;
+    commands::add(&caller, id, &subject, &rule).await.map_err(|error| error.beside(&[("schedules", "cron")]))?;
     back(&caller, &subject, format!("Added: {}.", rule.sentence()))
 }
 
@@ -250,18 +250,4 @@ fn lowered(words: &str) -> String {
     ["Workdays", "Every day", "Weekends"]
         .iter()
         .fold(words.to_owned(), |said, word| said.replace(word, &word.to_lowercase()))
-}
-
-/// Refusals that one field is to blame for.
-#[cfg(feature = "ssr")]
-fn beside_its_field(error: AppError) -> AppError {
-    match error {
-        AppError::Invalid { mut problems } => {
-            for problem in problems.iter_mut().filter(|problem| problem.field == "schedules") {
-                problem.field = "cron".into();
-            }
-            AppError::Invalid { problems }
-        }
-        other => other,
-    }
 }

@@ -9,7 +9,6 @@ use atelier_domain::world::Answer;
 use atelier_studio::instances::commands as instance;
 use atelier_studio::instances::commands::Subject;
 use atelier_studio::schedules::commands as schedule;
-use atelier_studio::schedules::commands::beside;
 use atelier_studio::schedules::request::{ScheduleRequest, TimesRequest};
 use atelier_studio::schedules::week::as_cron;
 use axum::extract::Path;
@@ -129,7 +128,7 @@ pub async fn add(asked: Asked, Path(name): Path<String>, Json(request): Json<Sch
     });
     let made = made.await?;
     if request.enabled == Some(false) {
-        schedule::enable(&asked.caller, beside(&id, "enabled"), &subject, made, false).await?;
+        schedule::enable(&asked.caller, id.beside("enabled"), &subject, made, false).await?;
     }
     let path = format!("/api/v1/instances/{}/schedules/{made}", subject.name);
     Ok(created(&path, &view_of(&asked, &subject, made).await?))
@@ -152,10 +151,10 @@ pub async fn change(
     // Judged before anything is done, so that both happen or neither does.
     let new = request.is_more_than_a_switch().then(|| request.over(&known)).transpose().map_err(Refusal::invalid)?;
     if let Some(new) = new {
-        schedule::edit(&asked.caller, beside(&id, "edit"), &subject, which, &new).await?;
+        schedule::edit(&asked.caller, id.beside("edit"), &subject, which, &new).await?;
     }
     if let Some(enabled) = request.enabled {
-        schedule::enable(&asked.caller, beside(&id, "enabled"), &subject, which, enabled).await?;
+        schedule::enable(&asked.caller, id.beside("enabled"), &subject, which, enabled).await?;
     }
     Ok(json(StatusCode::OK, &view_of(&asked, &subject, which).await?))
 }

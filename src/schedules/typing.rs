@@ -1,4 +1,4 @@
-//! What the forms of schedules ask while somebody types.
+//! What the forms of schedules ask while a person types.
 
 use atelier_domain::fields::Fields;
 #[cfg(feature = "ssr")]

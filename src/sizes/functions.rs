@@ -66,7 +66,7 @@ pub async fn put_size(
     let actor = caller.authorise(Action::SizeWrite).await?;
     let size = form.parse()?;
     let said = format!("The size {} is in the catalogue.", size.name);
-    commands::put(&caller, orders::command_id(&command_id)?, size).await.map_err(beside)?;
+    commands::put(&caller, orders::command_id(&command_id)?, size).await.map_err(|error| error.beside(&FIELDS))?;
     Ok(Done::go(paths::sizes(&actor.workspace.slug), said))
 }
 
@@ -86,10 +86,4 @@ pub async fn remove_size(
 
 /// Refusals that one field is to blame for.
 #[cfg(feature = "ssr")]
-fn beside(error: AppError) -> AppError {
-    match error {
-        AppError::Refused { code, message } if code == "unknown-site" => Problem::new("site", message).into(),
-        AppError::Refused { code, message } if code == "in-use" => Problem::new("name", message).into(),
-        other => other,
-    }
-}
+const FIELDS: [(&str, &str); 2] = [("unknown-site", "site"), ("in-use", "name")];

@@ -58,6 +58,11 @@ pub fn job(job: &Value) -> Vec<String> {
     add("ended", text(job, "/verdict/phrase"));
     add("next", text(job, "/reason/next_step"));
     add("next", text(job, "/verdict/next_step"));
+    if let Some(cost) = job["cost"].as_number() {
+        add("cost", &cost.to_string());
+    }
+    let actions: Vec<&str> = job["actions"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    add("actions", &actions.join(", "));
     lines
 }
 

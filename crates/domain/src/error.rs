@@ -65,6 +65,28 @@ pub enum AppError {
 }
 
 impl AppError {
+    /// The same beside fields of a form: a refusal by its code, a problem by the name that its field has
+    /// elsewhere.
+    #[must_use]
+    pub fn beside(self, fields: &[(&str, &str)]) -> Self {
+        let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, field)| *field);
+        match self {
+            Self::Refused { code, message } => match field(&code) {
+                Some(field) => Problem::new(field, message).into(),
+                None => Self::Refused { code, message },
+            },
+            Self::Invalid { mut problems } => {
+                for problem in &mut problems {
+                    if let Some(field) = field(&problem.field) {
+                        problem.field = field.into();
+                    }
+                }
+                Self::Invalid { problems }
+            }
+            other => other,
+        }
+    }
+
     pub fn invalid(problem: Problem) -> Self {
         Self::Invalid { problems: vec![problem] }
     }

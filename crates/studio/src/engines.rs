@@ -72,6 +72,7 @@ pub struct UnknownRow {
 pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
     let workspace = caller.authorise(Action::EngineRead).await?.workspace.id.clone();
     let status = caller.studio.engine().status();
+    let rights = caller.actor()?.person.rights();
     let mut detail = ask(caller, move |world| {
         let holder = |node: NodeId| holder(world, node, workspace.as_str());
         EngineDetail {
@@ -82,7 +83,7 @@ pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
                 .take(NODES_SHOWN)
                 .map(|node| {
                     let (holder, cluster) = holder(node.id);
-                    EngineNode { row: node_row(world, node), holder, cluster }
+                    EngineNode { row: node_row(world, node, &rights), holder, cluster }
                 })
                 .collect(),
             all_nodes: world.nodes().count(),

@@ -24,6 +24,7 @@ pub mod history;
 pub mod html;
 pub mod instances;
 pub mod jobs;
+pub mod offer;
 pub mod orders;
 pub mod people;
 pub mod presence;

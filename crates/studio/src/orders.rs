@@ -14,11 +14,6 @@ pub fn command_id(typed: &str) -> Result<CommandId, AppError> {
     if typed.is_empty() { Ok(CommandId::random()) } else { CommandId::parse(typed).map_err(AppError::invalid) }
 }
 
-/// The id of another command of the same request; see [`CommandId::beside`].
-pub fn beside(id: &CommandId, what: &str) -> CommandId {
-    id.beside(what)
-}
-
 /// Gives an order in the caller's name. Whether they may was judged before.
 pub async fn order(
     caller: &Caller,

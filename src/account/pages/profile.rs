@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::account::pages::sign_in::{password_help, zone_options};
 use crate::components::{
     Card, Choice, ChoiceKind, ChoiceList, Def, DefList, Field, Look, NavItem, Page, PostForm, SelectField, StateTag,
-    StateWord, SubmitButton, Table, Time,
+    StateWord, SubmitButton, Table, Time, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -25,7 +25,7 @@ pub fn ProfilePage() -> impl IntoView {
         let (details, password, standing) = (details(&visit), password(&visit), standing(&visit.viewer));
         let tokens = crate::account::pages::profile_tokens::tokens(&visit);
         let keys = crate::account::pages::profile_ssh::keys(&visit);
-        view! {
+        html! {
             <Page heading="Profile" sub="How you appear, how the portal appears to you, and where you are signed in.">
                 <div class="split">
                     <div class="stack">{details}{password}{sessions}{keys}{tokens}</div>
@@ -33,7 +33,6 @@ pub fn ProfilePage() -> impl IntoView {
                 </div>
             </Page>
         }
-        .into_any()
     })
 }
 
@@ -49,7 +48,7 @@ fn details(visit: &Visit) -> AnyView {
             ..Choice::default()
         })
         .collect();
-    view! {
+    html! {
         <Card heading="About you">
             <PostForm function="update_profile" state=state.clone()>
                 <Field
@@ -67,12 +66,11 @@ fn details(visit: &Visit) -> AnyView {
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn password(visit: &Visit) -> AnyView {
     let (state, email) = (visit.form("change_password"), visit.viewer.email.clone());
-    view! {
+    html! {
         <Card heading="Password" note="ends your other sessions">
             <PostForm function="change_password" state=state.clone()>
                 <Field
@@ -87,22 +85,19 @@ fn password(visit: &Visit) -> AnyView {
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn sessions(rows: Vec<SessionRow>, viewer: &Viewer) -> AnyView {
     let note = counted(rows.len() as u64, "session", "sessions");
     let rows: Vec<_> = rows.into_iter().map(|row| session(row, viewer)).collect();
-    view! {
+    html! {
         <Card heading="Sessions" note=note flush=true>
             <Table
                 class="table tight" caption="Where you are signed in" rows=rows
-                head=view! {
-                    <th scope="col">"Device"</th>
-                    <th scope="col">"State"</th>
-                    <th scope="col" class="c-owner">"Signed in"</th>
-                    <th scope="col">"Last used"</th><th scope="col" class="c-size">"Ends"</th><td></td>
-                }
+                head=heads(&[
+                    ("Device", ""), ("State", ""), ("Signed in", "c-owner"), ("Last used", ""), ("Ends", "c-size"),
+                    ("", ""),
+                ])
             >
                 <div class="table-foot">
                     <span>"Sign out everywhere ends every session, this one included."</span>
@@ -115,7 +110,6 @@ fn sessions(rows: Vec<SessionRow>, viewer: &Viewer) -> AnyView {
             </Table>
         </Card>
     }
-    .into_any()
 }
 
 fn session(row: SessionRow, viewer: &Viewer) -> impl IntoView + use<> {
@@ -150,7 +144,7 @@ fn standing(viewer: &Viewer) -> AnyView {
         .collect();
     let (email, workspace) = (viewer.email.clone(), viewer.workspace.name.clone());
     let all_roles = atelier_domain::paths::roles(&viewer.workspace.slug);
-    view! {
+    html! {
         <Card heading="Your account">
             <DefList>
                 <Def term="E-mail">{email}</Def>
@@ -163,5 +157,4 @@ fn standing(viewer: &Viewer) -> AnyView {
             </p>
         </Card>
     }
-    .into_any()
 }

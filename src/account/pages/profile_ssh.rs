@@ -6,7 +6,7 @@ use atelier_engine::store::SshKey;
 use atelier_studio::account::ssh_keys::{OwnKeys, own_ssh_keys};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time, heads};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -19,29 +19,26 @@ pub fn keys(visit: &Visit) -> AnyView {
         let note = counted(keys.len() as u64, "key", "keys");
         let refusal = removed.refusal().map(|reason| view! { <p class="err" role="alert">{reason}</p> });
         let server = match directions {
-            Some(directions) => view! {
+            Some(directions) => html! {
                 <p class="help">
                     "When you connect for the first time, your client asks whether to trust the server. Its key is "
                     <code class="wrap">{directions.fingerprint}</code>"."
                 </p>
-            }
-            .into_any(),
-            None => view! {
+            },
+            None => html! {
                 <p class="help">
                     "This server takes no SSH connections yet: an administrator has to set ssh_listen. Keys can be \
                      added before."
                 </p>
-            }
-            .into_any(),
+            },
         };
         let (list, form) = (list(keys, &viewer), form(added));
-        view! {
+        html! {
             <Card heading="SSH keys" note=note flush=true>
                 {list}
                 <div class="body stack">{refusal}{server}{form}</div>
             </Card>
         }
-        .into_any()
     })
 }
 
@@ -53,10 +50,7 @@ fn list(keys: Vec<SshKey>, viewer: &Viewer) -> Option<AnyView> {
     let table = view! {
         <Table
             class="table tight" caption="Your SSH keys" rows=rows
-            head=view! {
-                <th scope="col">"Name"</th><th scope="col" class="c-owner">"Added"</th>
-                <th scope="col">"Last used"</th><td></td>
-            }
+            head=heads(&[("Name", ""), ("Added", "c-owner"), ("Last used", ""), ("", "")])
         />
     };
     Some(table.into_any())
@@ -65,13 +59,13 @@ fn list(keys: Vec<SshKey>, viewer: &Viewer) -> Option<AnyView> {
 fn row(key: SshKey, viewer: &Viewer) -> AnyView {
     let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let used = match key.used_at {
-        Some(at) => view! { <Time at=at now=now zone=zone.clone()/> }.into_any(),
+        Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
         None => "never".into_any(),
     };
     let label = format!("Remove the SSH key {}", key.name);
     let id = key.id.to_string();
     let row_key = id.clone();
-    view! {
+    html! {
         <tr data-key=row_key>
             <th scope="row">
                 <span class="name">{key.name}</span>
@@ -86,11 +80,10 @@ fn row(key: SshKey, viewer: &Viewer) -> AnyView {
             </td>
         </tr>
     }
-    .into_any()
 }
 
 fn form(state: FormState) -> AnyView {
-    view! {
+    html! {
         <p class="help">
             "With a key you enter those of your instances for which SSH is on: from a terminal, with scp and sftp, or \
              from an editor on your own machine. Removing a key ends the connections that came in with it."
@@ -109,5 +102,4 @@ fn form(state: FormState) -> AnyView {
             <div class="row"><SubmitButton look=Look::Plain pending="Adding…">"Add the key"</SubmitButton></div>
         </PostForm>
     }
-    .into_any()
 }

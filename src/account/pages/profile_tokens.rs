@@ -5,7 +5,7 @@ use atelier_domain::token::{DEFAULT_DAYS, MAX_DAYS, MAX_NAME, MIN_DAYS};
 use atelier_studio::account::tokens::{TokenRow, own_tokens};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time, heads};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -18,13 +18,12 @@ pub fn tokens(visit: &Visit) -> AnyView {
         let working = rows.iter().filter(|row| !row.is_expired).count() as u64;
         let refusal = revoked.refusal().map(|reason| view! { <p class="err" role="alert">{reason}</p> });
         let (list, form) = (list(rows, &viewer), form(made));
-        view! {
+        html! {
             <Card heading="API tokens" note=counted(working, "token works", "tokens work") flush=true>
                 {list}
                 <div class="body stack">{refusal}{form}</div>
             </Card>
         }
-        .into_any()
     })
 }
 
@@ -36,10 +35,7 @@ fn list(rows: Vec<TokenRow>, viewer: &Viewer) -> Option<AnyView> {
     let table = view! {
         <Table
             class="table tight" caption="Your tokens for the API" rows=rows
-            head=view! {
-                <th scope="col">"Name"</th><th scope="col" class="c-owner">"Made"</th>
-                <th scope="col">"Last used"</th><th scope="col">"Works until"</th><td></td>
-            }
+            head=heads(&[("Name", ""), ("Made", "c-owner"), ("Last used", ""), ("Works until", ""), ("", "")])
         />
     };
     Some(table.into_any())
@@ -48,12 +44,12 @@ fn list(rows: Vec<TokenRow>, viewer: &Viewer) -> Option<AnyView> {
 fn token(row: TokenRow, viewer: &Viewer) -> AnyView {
     let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let used = match row.used_at {
-        Some(at) => view! { <Time at=at now=now zone=zone.clone()/> }.into_any(),
+        Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
         None => "never".into_any(),
     };
     let expired = row.is_expired.then(|| view! { <span class="l2">"expired, works no more"</span> });
     let (label, key) = (format!("Revoke the token {}", row.name), row.id.clone());
-    view! {
+    html! {
         <tr data-key=key>
             <th scope="row"><span class="name">{row.name}</span>{expired}</th>
             <td class="c-owner"><Time at=row.created_at now=now zone=zone.clone()/></td>
@@ -66,12 +62,11 @@ fn token(row: TokenRow, viewer: &Viewer) -> AnyView {
             </td>
         </tr>
     }
-    .into_any()
 }
 
 fn form(state: FormState) -> AnyView {
     let days = state.value("days", &DEFAULT_DAYS.to_string());
-    view! {
+    html! {
         <p class="help">
             "Programs that use the API send a token in place of your password. A token may do what you may do, until \
              it expires or you revoke it. Its secret is shown once."
@@ -91,5 +86,4 @@ fn form(state: FormState) -> AnyView {
             <div class="row"><SubmitButton look=Look::Plain pending="Making…">"Make a token"</SubmitButton></div>
         </PostForm>
     }
-    .into_any()
 }

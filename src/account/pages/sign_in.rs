@@ -23,7 +23,7 @@ pub fn zone_options(chosen: &str) -> Vec<(String, String)> {
     none.into_iter().chain(zones).collect()
 }
 
-/// Makes the first account and the workspace, for whoever can read the server's log.
+/// Makes the first account and the workspace, for a person who can read the server's log.
 #[component]
 pub fn SetUpPage() -> impl IntoView {
     let flash = page::flash();
@@ -127,7 +127,7 @@ pub fn NewPasswordPage() -> impl IntoView {
     };
     let state = FormState::of(flash.as_ref(), "change_password");
     let zone = state.value("time_zone", "");
-    view! {
+    html! {
         <BareShell heading="Choose your password" sub=format!("Signed in as {}.", viewer.email) flash=flash>
             <Why
                 tone=Tone::Neutral title="Your password is temporary"
@@ -154,5 +154,4 @@ pub fn NewPasswordPage() -> impl IntoView {
             </form>
         </BareShell>
     }
-    .into_any()
 }

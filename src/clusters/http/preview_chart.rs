@@ -1,4 +1,4 @@
-//! The chart of a person's last preview: a picture of its own, so that its styles are its own too.
+//! The chart of a person's last preview: an image, so that its styles don't mix with the page's.
 
 use atelier_domain::access::Action;
 use atelier_studio::caller::Caller;

@@ -10,10 +10,9 @@ use crate::frame::Visit;
 /// The card with the log.
 pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
     if detail.decisions.is_empty() {
-        return view! {
+        return html! {
             <Card heading="Scaling decisions"><p class="muted">"Nothing was decided yet."</p></Card>
-        }
-        .into_any();
+        };
     }
     let lines: Vec<_> = detail.decisions.iter().map(|line| item(visit, line)).collect();
     let newest = (!query.get("before").is_empty()).then(|| query.clone().with("before", "").url());
@@ -22,13 +21,12 @@ pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
         let text = if newest.is_some() { "older decisions" } else { "newest first" };
         view! { <Pager text=text back=newest next=older/> }
     });
-    view! {
+    html! {
         <Card heading="Scaling decisions" flush=true>
             <div class="body"><ol class="events">{lines}</ol></div>
             {pager}
         </Card>
     }
-    .into_any()
 }
 
 fn item(visit: &Visit, line: &DecisionLine) -> AnyView {
@@ -40,7 +38,7 @@ fn item(visit: &Visit, line: &DecisionLine) -> AnyView {
         _ => "hold",
     };
     let about = (!line.node.is_empty()).then(|| view! { <b>{line.node.clone()}</b>": " });
-    view! {
+    html! {
         <li data-key=line.key.clone()>
             <time datetime=clock::rfc3339(line.at) title=clock::exact(line.at, zone)>
                 {clock::time_of_day(line.at, zone)}
@@ -49,5 +47,4 @@ fn item(visit: &Visit, line: &DecisionLine) -> AnyView {
             <span>{about}{line.sentence.clone()}</span>
         </li>
     }
-    .into_any()
 }

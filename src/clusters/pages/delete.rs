@@ -31,11 +31,11 @@ fn ask(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let crumbs = vec![Crumb::new("Clusters", paths::compute(slug, "clusters")), Crumb::new(name.clone(), back.clone())];
     let content = match ClusterVerb::Delete.why_not(detail.row.state) {
         Some(reason) => {
-            view! { <NothingToDo title=format!("Nothing to do for {name}") text=reason back=back/> }.into_any()
+            html! { <NothingToDo title=format!("Nothing to do for {name}") text=reason back=back/> }
         }
         None => card(visit, detail, back),
     };
-    view! { <Page heading="Delete cluster" crumbs=crumbs>{content}</Page> }.into_any()
+    html! { <Page heading="Delete cluster" crumbs=crumbs>{content}</Page> }
 }
 
 fn card(visit: &Visit, detail: &ClusterDetail, back: String) -> AnyView {
@@ -74,7 +74,7 @@ fn card(visit: &Visit, detail: &ClusterDetail, back: String) -> AnyView {
     let legend = format!("{} now", counted(running, "job runs", "jobs run"));
     let hidden = vec![("cluster", row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())];
     let (verb, go) = (Verb::DeleteCluster, format!("{} {}", Verb::DeleteCluster.word(), row.name));
-    view! {
+    html! {
         <VerbCard
             verb=verb title=format!("{go}?") go=go icon="trash" rows=rows function="delete_cluster" hidden=hidden
             state=state.clone() back=back
@@ -82,5 +82,4 @@ fn card(visit: &Visit, detail: &ClusterDetail, back: String) -> AnyView {
             <ChoiceList legend=legend name="jobs" kind=ChoiceKind::One choices=choices problem=state.problem("jobs")/>
         </VerbCard>
     }
-    .into_any()
 }

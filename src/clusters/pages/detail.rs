@@ -48,7 +48,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
     let row = &detail.row;
     let back = paths::compute(visit.slug(), "clusters");
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Clusters", back)];
-    let tier = crate::components::tier_tag(row.tier);
+    let tier = crate::components::tier_tag(row.cluster.tier);
     let beside = view! {
         <span class="row-tight" data-live="state">
             <StateTag state=StateWord::of_cluster(row.state) pill=true/>
@@ -72,7 +72,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
     let paused = paused(visit, detail);
     let (table, queue) = (nodes::card(visit, query, detail), queue::card(visit, detail));
     let (settings, decisions) = (settings::cards(visit, query, detail, quoted), decisions::card(visit, query, detail));
-    view! {
+    html! {
         <Page heading=row.name.clone() crumbs=crumbs beside=beside.into_any() actions=actions.into_any()>
             <p class="meta" data-live="meta">{meta}</p>
             {refused.into_iter().collect_view()}
@@ -90,14 +90,11 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
             </div>
         </Page>
     }
-    .into_any()
 }
 
 /// Why a verb cannot be used: the right first, then the state.
 pub(super) fn blocked(visit: &Visit, detail: &ClusterDetail, verb: ClusterVerb) -> Option<String> {
-    let denied = visit.viewer.rights.check(verb.verb().right(), verb.whose()).err();
-    let denied = denied.map(|denied| visit.viewer.why_not(&denied));
-    denied.or_else(|| verb.why_not(detail.row.state).map(str::to_owned))
+    detail.row.verbs.hindrance(verb).map(|hindrance| visit.viewer.hindered(hindrance))
 }
 
 fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
@@ -141,22 +138,24 @@ fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
             "Preview on last week"
         </LinkButton>
     };
-    view! { {submit}{preview}{switch}{delete} }.into_any()
+    html! { {submit}{preview}{switch}{delete} }
 }
 
 fn meta(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let row = &detail.row;
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-    let today = row.cost_today.as_ref().map(|cost| format!(", {cost} today")).unwrap_or_default();
-    let cost = format!("{}/h now{today}", detail.per_hour[3]);
-    let size = format!("{}: {}", row.size, row.shape);
+    let today = row.cost_today.map(|cost| format!(", {} today", cost.said(&detail.currency))).unwrap_or_default();
+    let cost = format!("{}/h now{today}", detail.per_hour[3].said(&detail.currency));
+    let size = format!("{}: {}", row.cluster.size, row.shape);
     let owner = if detail.owner.is_empty() { String::new() } else { format!("{}, ", detail.owner) };
-    view! {
+    html! {
         <span><Icon name="cpu"/>{size}</span>
         <span><Icon name="cost"/>{cost}</span>
-        <span><Icon name="user"/><span>{owner}"made "<Time at=detail.created now=now zone=zone/></span></span>
+        <span>
+            <Icon name="user"/>
+            <span>{owner}"made "<Time at=detail.row.cluster.created now=now zone=zone/></span>
+        </span>
     }
-    .into_any()
 }
 
 /// Who paused it and when, with the way to go on.
@@ -169,7 +168,7 @@ fn paused(visit: &Visit, detail: &ClusterDetail) -> Option<AnyView> {
             "What runs goes on; {} and nothing more starts until somebody resumes it. Jobs can still be submitted.",
             counted(detail.row.counts.queued, "job waits", "jobs wait")
         );
-        view! { <Why tone=Tone::Warning title=title text=text/> }.into_any()
+        html! { <Why tone=Tone::Warning title=title text=text/> }
     })
 }
 
@@ -186,7 +185,7 @@ fn why(detail: &ClusterDetail) -> AnyView {
         return ().into_any();
     }
     let Some(why) = &detail.why else {
-        return view! { <Why tone=Tone::Neutral title="It is going" text=by/> }.into_any();
+        return html! { <Why tone=Tone::Neutral title="It is going" text=by/> };
     };
     let tone = if why.is_wait { Tone::Warning } else { Tone::Neutral };
     let text =
@@ -198,17 +197,16 @@ fn why(detail: &ClusterDetail) -> AnyView {
         .map(|failed| view! { <li class="xs">{format!("{}: {}", failed.node, failed.detail)}</li> })
         .collect();
     if failures.is_empty() || why.code != "launch-pause" {
-        return view! { <Why tone=tone title=why.sentence.clone() text=text code=why.code/> }.into_any();
+        return html! { <Why tone=tone title=why.sentence.clone() text=text code=why.code/> };
     }
-    view! {
+    html! {
         <Why tone=tone title=why.sentence.clone() text=text code=why.code><ul class="list">{failures}</ul></Why>
     }
-    .into_any()
 }
 
 fn map(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let counts = detail.row.counts;
-    let empty = u64::from(detail.row.max).saturating_sub(counts.nodes());
+    let empty = u64::from(detail.row.cluster.scale.max).saturating_sub(counts.nodes());
     let squares = detail
         .map
         .iter()
@@ -238,14 +236,13 @@ fn map(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let legend = view! { <NodeLegend counts=by_state empty=empty/> };
     let chart = chart(visit, detail);
     let label = format!("Nodes of {}", detail.row.name);
-    view! {
+    html! {
         <Card heading="Nodes" action=legend.into_any()>
             <NodeMap label=label nodes=squares empty=empty/>
             {rest}
             {chart}
         </Card>
     }
-    .into_any()
 }
 
 /// How many nodes were in which state lately.
@@ -272,7 +269,7 @@ fn chart(visit: &Visit, detail: &ClusterDetail) -> AnyView {
         "Nodes by state since {}: {} now, at most {most}; the limit is {}.",
         third(0),
         detail.row.counts.nodes(),
-        detail.row.max
+        detail.row.cluster.scale.max
     );
-    view! { <StepChart label=label at=at layers=layers limit=u64::from(detail.row.max) ticks=ticks/> }.into_any()
+    html! { <StepChart label=label at=at layers=layers limit=u64::from(detail.row.cluster.scale.max) ticks=ticks/> }
 }

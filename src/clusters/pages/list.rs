@@ -18,7 +18,7 @@ use crate::server::caller::here;
 
 /// The tab of clusters.
 pub fn tab(visit: Visit) -> AnyView {
-    // The tabs are for everybody who sees instances; this one needs a right of its own.
+    // The tabs are for everybody who sees instances; this one needs another right.
     if let Err(denied) = visit.viewer.rights.check(Action::ClusterRead, Whose::Others) {
         return help::forbidden(&visit.viewer, &denied);
     }
@@ -65,7 +65,7 @@ fn show(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage, counts: Com
 }
 
 fn refusal(visit: &Visit) -> Option<String> {
-    visit.viewer.may(Action::ClusterCreate).err().map(|denied| visit.viewer.why_not(&denied))
+    visit.viewer.refusal(Action::ClusterCreate)
 }
 
 fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) -> AnyView {
@@ -80,7 +80,7 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
             </p>
         }
     });
-    view! {
+    html! {
         <EmptyState
             heading="Clusters that grow with the work"
             text="A cluster is a set of equal nodes for jobs. It grows to its maximum when jobs wait, and shrinks to \
@@ -105,12 +105,11 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
             />
         </div>
     }
-    .into_any()
 }
 
 fn nothing_fits(query: &Query) -> AnyView {
     let clear = query.path().to_owned();
-    view! {
+    html! {
         <EmptyState
             art=false heading="No cluster fits this filter"
             text="Names, sizes and tags are searched, within the chosen state."
@@ -118,7 +117,6 @@ fn nothing_fits(query: &Query) -> AnyView {
             <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
         </EmptyState>
     }
-    .into_any()
 }
 
 fn filters(query: &Query) -> AnyView {
@@ -126,12 +124,11 @@ fn filters(query: &Query) -> AnyView {
     quick.extend(
         ClusterState::ALL.map(|state| QuickFilter::new("state", state.key(), StateWord::of_cluster(state).word())),
     );
-    view! {
+    html! {
         <FilterBar
             query=query.clone() label="Filter clusters" placeholder="Filter by name, size, tier or tag" quick=quick
         />
     }
-    .into_any()
 }
 
 fn table(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage) -> AnyView {
@@ -157,8 +154,8 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage) -> AnyView
         header("Nodes", ClusterSort::Nodes, "right"),
         header("Jobs", ClusterSort::Waiting, "right"),
     );
-    let rows: Vec<_> = page.rows.into_iter().map(|row| line(visit.slug(), row)).collect();
-    view! {
+    let rows: Vec<_> = page.rows.into_iter().map(|row| line(visit.slug(), row, &page.currency)).collect();
+    html! {
         <TableWrap>
             <table class="table">
                 <caption class="sr">"Clusters"</caption>
@@ -178,29 +175,29 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage) -> AnyView
             <Pager text=text back=back next=next/>
         </TableWrap>
     }
-    .into_any()
 }
 
-fn line(slug: &str, row: ClusterRow) -> impl IntoView + use<> {
+fn line(slug: &str, row: ClusterRow, currency: &str) -> impl IntoView + use<> {
     let href = paths::cluster(slug, &row.name);
     let nodes = counted(row.counts.nodes(), "node", "nodes");
-    let range = format!("{} to {}", row.min, row.max);
+    let range = format!("{} to {}", row.cluster.min(), row.cluster.scale.max);
     let (running, waiting) = (format!("{} on nodes", row.running), format!("{} waiting", row.counts.queued));
-    let tags: Vec<_> = row.tags.into_iter().take(3).map(|tag| view! { <span class="tag">{tag}</span> }).collect();
+    let tags: Vec<_> =
+        row.cluster.tags.said().into_iter().take(3).map(|tag| view! { <span class="tag">{tag}</span> }).collect();
     let cost = row.cost_today.map_or_else(
-        || view! { <span class="faint" title="Your roles show only what your own things cost">"–"</span> }.into_any(),
-        |cost| cost.into_any(),
+        || html! { <span class="faint" title="Your roles show only what your own things cost">"–"</span> },
+        |cost| cost.said(currency).into_any(),
     );
     view! {
-        <tr data-key=row.id.to_string()>
-            <th scope="row"><a class="name" href=href>{row.name}</a>{crate::components::tier_tag(row.tier)}</th>
+        <tr data-key=row.cluster.id.to_string()>
+            <th scope="row"><a class="name" href=href>{row.name}</a>{crate::components::tier_tag(row.cluster.tier)}</th>
             <td>
                 <StateTag
                     state=StateWord::of_cluster(row.state)
                     reason=row.reason.map(|reason| reason.sentence()).unwrap_or_default()
                 />
             </td>
-            <td class="c-size nowrap">{row.size}<span class="l2">{row.shape}</span></td>
+            <td class="c-size nowrap">{row.cluster.size.to_string()}<span class="l2">{row.shape}</span></td>
             <td class="right nowrap">{nodes}<span class="l2">{range}</span></td>
             <td class="right nowrap">{running}<span class="l2">{waiting}</span></td>
             <td class="right nowrap c-cpu">{cost}</td>

@@ -11,21 +11,23 @@ use crate::frame::Visit;
 pub fn card(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
     let rows: Vec<_> = detail.minimums.iter().map(|row| line(visit, detail, row, because.is_none())).collect();
     let rows = if rows.is_empty() {
-        let said = format!("None: it keeps {} at any time.", nodes(detail.own_min));
-        view! { <p class="muted">{said}</p> }.into_any()
+        let said = format!("None: it keeps {} at any time.", nodes(detail.row.cluster.scale.min));
+        html! { <p class="muted">{said}</p> }
     } else {
-        let said =
-            format!("Right now it keeps {}. {} a month while nothing runs.", nodes(detail.row.min), detail.at_rest[1]);
-        view! { <ul class="minimums">{rows}</ul><p class="faint xs">{said}</p> }.into_any()
+        let said = format!(
+            "Right now it keeps {}. {} a month while nothing runs.",
+            nodes(detail.row.cluster.min()),
+            detail.at_rest.1.said(&detail.currency)
+        );
+        html! { <ul class="minimums">{rows}</ul><p class="faint xs">{said}</p> }
     };
     let form = because.is_none().then(|| form(visit, detail));
-    view! {
+    html! {
         <Card heading="Minimum by schedule">
             <div class="stack-s" data-live="minimums">{rows}</div>
             {form}
         </Card>
     }
-    .into_any()
 }
 
 fn nodes(count: u32) -> String {
@@ -41,12 +43,12 @@ fn line(visit: &Visit, detail: &ClusterDetail, row: &MinimumRow, may: bool) -> A
         ]
     };
     let next = match (row.is_enabled, row.next) {
-        (false, _) => view! { <span class="faint">"disabled"</span> }.into_any(),
+        (false, _) => html! { <span class="faint">"disabled"</span> },
         (true, Some(next)) => {
             let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-            view! { "next "<Time at=next now=now zone=zone absolute=true/> }.into_any()
+            html! { "next "<Time at=next now=now zone=zone absolute=true/> }
         }
-        (true, None) => view! { <span class="faint">"never again"</span> }.into_any(),
+        (true, None) => html! { <span class="faint">"never again"</span> },
     };
     let actions = may.then(|| {
         let (enabled, word) = if row.is_enabled { ("", "Disable") } else { ("on", "Enable") };
@@ -65,10 +67,9 @@ fn line(visit: &Visit, detail: &ClusterDetail, row: &MinimumRow, may: bool) -> A
             </span>
         }
     });
-    view! {
+    html! {
         <li data-key=row.id.to_string()><span>{row.sentence.clone()}<span class="l2">{next}</span></span>{actions}</li>
     }
-    .into_any()
 }
 
 fn form(visit: &Visit, detail: &ClusterDetail) -> AnyView {
@@ -84,11 +85,13 @@ fn form(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let hidden = vec![("cluster", detail.row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())];
     let value = |field: &str, otherwise: &str| state.value(field, otherwise);
     let is_open = !state.problems().is_empty() || state.refusal().is_some();
-    let (nodes, otherwise) =
-        (value("nodes", &detail.row.max.min(1).to_string()), value("otherwise", &detail.own_min.to_string()));
+    let (nodes, otherwise) = (
+        value("nodes", &detail.row.cluster.scale.max.min(1).to_string()),
+        value("otherwise", &detail.row.cluster.scale.min.to_string()),
+    );
     let (on, from, to) = (value("days", "workdays"), value("from", "08:00"), value("to", "18:00"));
-    let help = format!("A node costs {} an hour.", detail.per_hour[0]);
-    view! {
+    let help = format!("A node costs {} an hour.", detail.per_hour[0].said(&detail.currency));
+    html! {
         <details class="more" open=is_open>
             <summary>"Keep more at certain hours"</summary>
             <PostForm function="add_minimum" state=state.clone() hidden=hidden>
@@ -114,5 +117,4 @@ fn form(visit: &Visit, detail: &ClusterDetail) -> AnyView {
             </PostForm>
         </details>
     }
-    .into_any()
 }

@@ -59,7 +59,7 @@ fn show(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &
     let back = paths::compute(visit.slug(), "clusters");
     let content =
         if sizes.is_empty() { no_sizes(visit) } else { form(visit, sizes, typed, size, quoted, back.clone()) };
-    view! {
+    html! {
         <Page
             heading="Create cluster" crumbs=vec![Crumb::new("Compute", back.clone()), Crumb::new("Clusters", back)]
             sub="Equal nodes that grow with their queue and shrink when it is empty."
@@ -67,13 +67,12 @@ fn show(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &
             {content}
         </Page>
     }
-    .into_any()
 }
 
 fn no_sizes(visit: &Visit) -> AnyView {
     let (add, refusal) = (paths::size(visit.slug(), "new"), visit.viewer.may(Action::SizeWrite).err());
     let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
-    view! {
+    html! {
         <EmptyState
             heading="There are no sizes yet"
             text="A cluster is made of nodes of one size. The catalogue is empty, so nothing can be chosen."
@@ -81,7 +80,6 @@ fn no_sizes(visit: &Visit) -> AnyView {
             <LinkButton href=add look=Look::Primary icon="plus" disabled_because=refusal>"Add size"</LinkButton>
         </EmptyState>
     }
-    .into_any()
 }
 
 fn form(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &Quoted, back: String) -> AnyView {
@@ -93,7 +91,7 @@ fn form(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &
     let [name, min, max, idle, warm, tags] =
         [("name", ""), ("min", "0"), ("max", "4"), ("idle", "120"), ("warm", "0"), ("tags", "")]
             .map(|(field, otherwise)| typed.value(field, otherwise));
-    view! {
+    html! {
         <div data-quote=QuoteCluster::PATH data-quote-of="size,min,max,warm">
             <PostForm function="create_cluster" state=state.clone() hidden=hidden class="split">
                 <Card>
@@ -141,5 +139,4 @@ fn form(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &
             </PostForm>
         </div>
     }
-    .into_any()
 }

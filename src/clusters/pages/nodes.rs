@@ -5,17 +5,16 @@ use atelier_studio::clusters::detail::{ClusterDetail, NODES_SHOWN};
 use atelier_studio::clusters::nodes::{AgentFacts, NodeRow};
 use leptos::prelude::*;
 
-use crate::components::{Card, Icon, Pager, Query, StateTag, StateWord, TableWrap, Time};
+use crate::components::{Card, Icon, Pager, Query, StateTag, StateWord, Table, Time, heads};
 use crate::frame::Visit;
 
 /// The card with the table.
 pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
     let all = usize::try_from(detail.row.counts.nodes()).unwrap_or(usize::MAX);
     if detail.nodes.is_empty() {
-        return view! {
+        return html! {
             <Card heading="Each node"><p class="muted">"It has no nodes now. They come when jobs wait."</p></Card>
-        }
-        .into_any();
+        };
     }
     let rows: Vec<_> = detail.nodes.iter().map(|node| line(visit, node)).collect();
     let turn =
@@ -24,27 +23,16 @@ pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
     let text = format!("{}–{} of {all}", from + 1, from + detail.nodes.len());
     let back = (from > 0).then(|| turn(from.saturating_sub(NODES_SHOWN)));
     let next = (from + NODES_SHOWN < all).then(|| turn(from + NODES_SHOWN));
-    view! {
+    html! {
         <Card heading="Each node" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"Nodes with their state, their jobs and their agents"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Node"</th>
-                            <th scope="col">"State"</th>
-                            <th scope="col">"Jobs"</th>
-                            <th scope="col" class="c-cpu">"In use"</th>
-                            <th scope="col">"Agent"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table tight" caption="Nodes with their state, their jobs and their agents" rows=rows
+                head=heads(&[("Node", ""), ("State", ""), ("Jobs", ""), ("In use", "c-cpu"), ("Agent", "")])
+            >
                 <Pager text=text back=back next=next/>
-            </TableWrap>
+            </Table>
         </Card>
     }
-    .into_any()
 }
 
 fn line(visit: &Visit, node: &NodeRow) -> AnyView {
@@ -66,18 +54,18 @@ fn line(visit: &Visit, node: &NodeRow) -> AnyView {
     let more = node.jobs.len().saturating_sub(5);
     let more = (more > 0).then(|| view! { <span class="faint">{format!("and {more} more")}</span> });
     let jobs = if jobs.is_empty() {
-        view! { <span class="faint">"none"</span> }.into_any()
+        html! { <span class="faint">"none"</span> }
     } else {
-        view! { <span class="row-tight">{jobs}{more}</span> }.into_any()
+        html! { <span class="row-tight">{jobs}{more}</span> }
     };
     let used = match &node.agent {
         Some(agent) if !agent.cores.is_empty() => {
-            view! { {agent.cores.clone()}<span class="l2">{agent.memory.clone()}</span> }.into_any()
+            html! { {agent.cores.clone()}<span class="l2">{agent.memory.clone()}</span> }
         }
-        _ => view! { <span class="faint">"–"</span> }.into_any(),
+        _ => html! { <span class="faint">"–"</span> },
     };
     let facts = agent(node.agent.as_ref());
-    view! {
+    html! {
         <tr data-key=key id=anchor>
             <th scope="row">
                 <span class="name">{id}</span>
@@ -89,13 +77,12 @@ fn line(visit: &Visit, node: &NodeRow) -> AnyView {
             <td>{facts}</td>
         </tr>
     }
-    .into_any()
 }
 
 /// What an agent says of itself, in a few lines.
 pub fn agent(agent: Option<&AgentFacts>) -> AnyView {
     let Some(agent) = agent else {
-        return view! { <span class="faint">"has not called yet"</span> }.into_any();
+        return html! { <span class="faint">"has not called yet"</span> };
     };
     let word = if agent.is_connected { "Connected" } else { "Not connected" };
     // Seconds would change with every look; what matters is whether it is fresh.
@@ -110,11 +97,10 @@ pub fn agent(agent: Option<&AgentFacts>) -> AnyView {
             view! { <span class="l2"><Icon name="warn" class="i-s" label="Warning"/>" "{warning.clone()}</span> }
         })
         .collect();
-    view! {
+    html! {
         {word}", "{heard}
         <span class="l2">{format!("version {} on {}, process {}", agent.version, agent.host, agent.pid)}</span>
         <span class="l2">{agent.limits}</span>
         {warnings}
     }
-    .into_any()
 }

@@ -53,7 +53,7 @@ fn show(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
     let sub = format!("What other settings would have done to the jobs that {name} had in the last {DAYS} days.");
     let content = if found.jobs == 0 {
         let href = paths::cluster(slug, name);
-        view! {
+        html! {
             <EmptyState
                 heading="There is no history yet"
                 text=format!("No job has run on {name} to its end in the last {DAYS} days. A preview plays such jobs \
@@ -62,24 +62,21 @@ fn show(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
                 <LinkButton href=href icon="cluster">"Back to the cluster"</LinkButton>
             </EmptyState>
         }
-        .into_any()
     } else {
         let form = form(visit, query, found);
         let result = match &found.report {
             Some(report) => result(slug, report, found.launch),
-            None => view! {
+            None => html! {
                 <Card heading="Nothing tried yet">
                     <p class="muted">
                         "Change a setting and press “Try on last week”. Nothing is changed on the cluster itself."
                     </p>
                 </Card>
-            }
-            .into_any(),
+            },
         };
-        view! { <div class="split"><div class="stack">{refusal}{result}</div><aside class="stack">{form}</aside></div> }
-            .into_any()
+        html! { <div class="split"><div class="stack">{refusal}{result}</div><aside class="stack">{form}</aside></div> }
     };
-    view! { <Page heading="Preview on last week" crumbs=crumbs sub=sub>{content}</Page> }.into_any()
+    html! { <Page heading="Preview on last week" crumbs=crumbs sub=sub>{content}</Page> }
 }
 
 fn form(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
@@ -114,7 +111,7 @@ fn form(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <Card heading="Settings to try">
             {other}
             <form method="get" action=action class="stack">
@@ -138,7 +135,6 @@ fn form(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
             </form>
         </Card>
     }
-    .into_any()
 }
 
 /// A row of the table: what it is, and its text for each policy.
@@ -221,7 +217,7 @@ fn result(slug: &str, report: &Report, launch: Span) -> AnyView {
         paths::preview_chart(slug),
         report.policies.iter().map(|policy| policy.waits.mean_ms).sum::<u64>()
     );
-    view! {
+    html! {
         <Card heading="As it is, and changed" note=changes flush=true>
             <TableWrap>
                 <table class="table tight preview">
@@ -237,5 +233,4 @@ fn result(slug: &str, report: &Report, launch: Span) -> AnyView {
             <p class="help">{model}</p>
         </Card>
     }
-    .into_any()
 }

@@ -6,14 +6,14 @@ use atelier_studio::clusters::detail::{ClusterDetail, QueueRow};
 use atelier_studio::fair_shares::said_order;
 use leptos::prelude::*;
 
-use crate::components::{Card, StateTag, StateWord, TableWrap, Time};
+use crate::components::{Card, StateTag, StateWord, Table, Time, heads};
 use crate::frame::Visit;
 use crate::jobs::pages::turn::menu as turn_menu;
 
 /// The card with the queue.
 pub fn card(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let (waiting, running) = (detail.row.counts.queued, detail.row.running);
-    let policy = detail.queue_policy;
+    let policy = detail.row.cluster.queue;
     let passing = if policy.backfill { ", small ones may pass" } else { "" };
     let note = format!(
         "{}, {running} on nodes; served {}{passing}",
@@ -21,7 +21,7 @@ pub fn card(visit: &Visit, detail: &ClusterDetail) -> AnyView {
         said_order(policy.order)
     );
     if detail.queue.is_empty() {
-        return view! { <Card heading="Queue" note=note><p class="muted">"Nothing waits."</p></Card> }.into_any();
+        return html! { <Card heading="Queue" note=note><p class="muted">"Nothing waits."</p></Card> };
     }
     let rest = waiting.saturating_sub(detail.queue.len() as u64);
     let rest = (rest > 0).then(|| {
@@ -30,28 +30,19 @@ pub fn card(visit: &Visit, detail: &ClusterDetail) -> AnyView {
         }
     });
     let rows: Vec<_> = detail.queue.iter().map(|row| line(visit, row)).collect();
-    view! {
+    html! {
         <Card heading="Queue" note=note flush=true>
-            <TableWrap>
-                <table class="table tight queue">
-                    <caption class="sr">"Waiting jobs with their place and the reason"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Place"</th>
-                            <th scope="col">"Job"</th>
-                            <th scope="col">"Why it waits"</th>
-                            <th scope="col">"Starts about"</th>
-                            <th scope="col" class="right c-cpu">"Since"</th>
-                            <th scope="col"><span class="sr">"Actions"</span></th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table tight queue" caption="Waiting jobs with their place and the reason" rows=rows
+                head=heads(&[
+                    ("Place", ""), ("Job", ""), ("Why it waits", ""), ("Starts about", ""), ("Since", "right c-cpu"),
+                    ("Actions", "sr"),
+                ])
+            >
                 {rest}
-            </TableWrap>
+            </Table>
         </Card>
     }
-    .into_any()
 }
 
 fn line(visit: &Visit, row: &QueueRow) -> AnyView {
@@ -67,10 +58,10 @@ fn line(visit: &Visit, row: &QueueRow) -> AnyView {
         [id.as_str(), row.owner.as_str(), row.needs.as_str(), if row.priority == "medium" { "" } else { row.priority }];
     let facts = facts.into_iter().filter(|fact| !fact.is_empty()).collect::<Vec<_>>().join(", ");
     let share = (!row.share.is_empty()).then(|| view! { <span class="l2">{format!("owner: {}", row.share)}</span> });
-    let menu = turn_menu(visit, &id, &row.name, &row.owner_id, row.is_held);
+    let menu = turn_menu(visit, &id, &row.name, &row.verbs, row.is_held);
     let why = [row.why.sentence.as_str(), row.why.next.as_str()].join(" ");
     let starts = crate::jobs::pages::eta::cell(&visit.viewer, row.eta.as_ref());
-    view! {
+    html! {
         <tr data-key=row.job.to_string()>
             <td class="num faint">{place}</td>
             <th scope="row"><a class="name" href=href>{row.name.clone()}</a><span class="l2">{facts}</span>{share}</th>
@@ -80,5 +71,4 @@ fn line(visit: &Visit, row: &QueueRow) -> AnyView {
             <td class="menu-cell">{menu}</td>
         </tr>
     }
-    .into_any()
 }

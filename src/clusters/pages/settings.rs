@@ -17,13 +17,13 @@ use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TagsCa
 use crate::form::FormState;
 use crate::frame::Visit;
 
-/// The cards with the two forms. They are not live: nobody's typing is overtaken.
+/// The cards with the two forms. They are not live, so that typing isn't lost.
 pub fn cards(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -> AnyView {
     let because = blocked(visit, detail, ClusterVerb::Scale);
     let (scaling, queue) =
         (scaling(visit, query, detail, quoted, because.clone()), queue(visit, detail, because.clone()));
     let minimum = minimum::card(visit, detail, because.clone());
-    view! { {scaling}{queue}{minimum}{tags(visit, detail, because)} }.into_any()
+    html! { {scaling}{queue}{minimum}{tags(visit, detail, because)} }
 }
 
 /// What stands in the fields for the fewest and the most nodes, if it is not what is saved: typed and
@@ -48,22 +48,25 @@ fn hidden(detail: &ClusterDetail) -> Vec<(&'static str, String)> {
 fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted, because: Option<String>) -> AnyView {
     let state = visit.form("scale_cluster");
     let fixed = because.is_some();
-    let idle = (detail.idle.as_millis() / 1_000).to_string();
-    let [node, _, at_max, _] = &detail.per_hour;
-    let [at_rest, month] = &detail.at_rest;
+    let idle = (detail.row.cluster.scale.idle.as_millis() / 1_000).to_string();
+    let [node, _, at_max, _] = detail.per_hour.map(|price| price.said(&detail.currency));
+    let (at_rest, month) = (detail.at_rest.0.said(&detail.currency), detail.at_rest.1.said(&detail.currency));
     let said = format!(
         "A node costs {node}/h. As it is saved: {at_rest}/h while nothing runs, {month} a month, and {at_max}/h at its \
          most.{}",
-        if detail.row.min == detail.own_min {
+        if detail.row.cluster.min() == detail.row.cluster.scale.min {
             String::new()
         } else {
-            format!(" Right now the fewest are {}.", detail.row.min)
+            format!(" Right now the fewest are {}.", detail.row.cluster.min())
         }
     );
     let typed = |field: &str, saved: &str| typed(&state, query, field, saved);
-    let (min, max) = (typed("min", &detail.own_min.to_string()), typed("max", &detail.row.max.to_string()));
+    let (min, max) = (
+        typed("min", &detail.row.cluster.scale.min.to_string()),
+        typed("max", &detail.row.cluster.scale.max.to_string()),
+    );
     let (idle, why) = (typed("idle", &idle), typed("why", ""));
-    let warm = typed("warm", &detail.warm.to_string());
+    let warm = typed("warm", &detail.row.cluster.scale.warm.to_string());
     let why = (!fixed).then(|| {
         view! {
             <Field
@@ -75,7 +78,7 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
     let hidden = hidden(detail);
     let check = (!fixed).then(|| price::check_button(paths::cluster(visit.slug(), &detail.row.name)));
     let (quote, price) = ((!fixed).then_some(QuoteCluster::PATH), price::part(quoted));
-    view! {
+    html! {
         <Card heading="Scaling">
             <div data-quote=quote data-quote-of="cluster,min,max,warm">
                 <PostForm function="scale_cluster" state=state.clone() hidden=hidden>
@@ -115,15 +118,14 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
             </div>
         </Card>
     }
-    .into_any()
 }
 
 /// How its queue is served.
 fn queue(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
     let state = visit.form("set_queue_policy");
-    let policy = crate::quota::pages::fair_shares::policy_fields(&state, detail.queue_policy, because.is_some());
+    let policy = crate::quota::pages::fair_shares::policy_fields(&state, detail.row.cluster.queue, because.is_some());
     let (hidden, shares) = (hidden(detail), paths::shares(visit.slug()));
-    view! {
+    html! {
         <Card heading="Queue order">
             <PostForm function="set_queue_policy" state=state.clone() hidden=hidden>
                 {policy}
@@ -136,11 +138,10 @@ fn queue(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyV
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn tags(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
-    let (tags, typed) = (detail.row.tags.clone(), detail.tags.clone());
+    let (tags, typed) = (detail.row.cluster.tags.said(), detail.row.cluster.tags.typed());
     let (state, hidden, fixed) = (visit.form("tag_cluster"), hidden(detail), because.is_some());
-    view! { <TagsCard tags=tags typed=typed function="tag_cluster" state=state hidden=hidden fixed=fixed/> }.into_any()
+    html! { <TagsCard tags=tags typed=typed function="tag_cluster" state=state hidden=hidden fixed=fixed/> }
 }

@@ -4,15 +4,14 @@ pub mod minimums;
 pub mod nodes;
 pub mod view;
 
-use atelier_domain::access::Action;
 use atelier_domain::compute::ClusterId;
-use atelier_domain::compute::cluster::Cluster;
 use atelier_domain::compute::verb::Verb;
 use atelier_domain::text::parse_why;
 use atelier_domain::world::Answer;
 use atelier_studio::caller::Caller;
 use atelier_studio::clusters::commands as cluster;
 use atelier_studio::clusters::commands::{ChangeRequest, ClusterRequest, RunningJobs};
+use atelier_studio::clusters::list::{all_clusters, one_cluster};
 use atelier_studio::orders::ask;
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -34,17 +33,9 @@ struct ClustersView {
 pub async fn list(asked: Asked, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
     let caller = &asked.caller;
-    caller.authorise(Action::ClusterRead).await?;
-    let workspace = caller.actor()?.workspace.id.clone();
-    let found = ask(caller, move |world| {
-        let mut clusters: Vec<_> = world.clusters().filter(|cluster| cluster.workspace == workspace).collect();
-        clusters.sort_by(|a, b| a.name.cmp(&b.name));
-        let view = |cluster: &Cluster| (cluster.owner.clone(), ClusterView::of(world, cluster));
-        clusters.into_iter().map(view).collect::<Vec<_>>()
-    });
-    let found = found.await?;
-    let people = People::of(caller, found.iter().map(|(owner, _)| owner.clone())).await?;
-    let clusters = found.into_iter().map(|(owner, view)| view.of_person(&owner, &people)).collect();
+    let found = all_clusters(caller).await?;
+    let people = People::of(caller, found.iter().map(|row| row.cluster.owner.clone())).await?;
+    let clusters = found.into_iter().map(|row| ClusterView::of(row, &people)).collect();
     Ok(json(StatusCode::OK, &ClustersView { clusters }))
 }
 
@@ -140,8 +131,7 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
 }
 
 async fn view_of(caller: &Caller, id: ClusterId) -> Answered<ClusterView> {
-    let found = ask(caller, move |world| ClusterView::by_id(world, id)).await?;
-    let (owner, view) = found.ok_or_else(|| Refusal::not_found("cluster"))?;
-    let people = People::of(caller, [owner.clone()]).await?;
-    Ok(view.of_person(&owner, &people))
+    let row = one_cluster(caller, id).await?.ok_or_else(|| Refusal::not_found("cluster"))?;
+    let people = People::of(caller, [row.cluster.owner.clone()]).await?;
+    Ok(ClusterView::of(row, &people))
 }

@@ -35,11 +35,11 @@ pub async fn of_cluster(asked: Asked, Path(name): Path<String>, parameters: Para
 
 async fn all(caller: &Caller, holder: Option<Holder>) -> Answered {
     caller.authorise(Action::ClusterRead).await?;
-    let workspace = caller.actor()?.workspace.id.clone();
+    let (workspace, rights) = (caller.actor()?.workspace.id.clone(), caller.actor()?.person.rights());
     let found = ask(caller, move |world| {
         let is_wanted = |it: Holder| holder.is_none_or(|holder| it == holder);
         let nodes = world.nodes().filter(|node| node.workspace == workspace && is_wanted(node.holder));
-        nodes.map(|node| (node.id, NodeView::of(world, node))).collect::<Vec<_>>()
+        nodes.map(|node| (node.id, NodeView::of(world, node, &rights))).collect::<Vec<_>>()
     });
     let nodes = found.await?.into_iter().map(|(id, node)| with_agent(caller, id, node)).collect();
     Ok(json(StatusCode::OK, &NodesView { nodes }))
@@ -50,11 +50,11 @@ pub async fn show(asked: Asked, Path(id): Path<String>, parameters: Parameters) 
     parameters.none_left(&[])?;
     let caller = &asked.caller;
     caller.authorise(Action::ClusterRead).await?;
-    let workspace = caller.actor()?.workspace.id.clone();
+    let (workspace, rights) = (caller.actor()?.workspace.id.clone(), caller.actor()?.person.rights());
     let id = NodeId::parse(&id).ok_or_else(|| Refusal::not_found("node"))?;
     let found = ask(caller, move |world| {
         let node = world.node(id).filter(|node| node.workspace == workspace)?;
-        Some(NodeView::of(world, node))
+        Some(NodeView::of(world, node, &rights))
     });
     let node = found.await?.ok_or_else(|| Refusal::not_found("node"))?;
     Ok(json(StatusCode::OK, &with_agent(caller, id, node)))

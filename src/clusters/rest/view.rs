@@ -1,14 +1,14 @@
 //! Clusters and nodes as the API shows them.
 
-use atelier_domain::UserId;
-use atelier_domain::compute::ClusterId;
-use atelier_domain::compute::cluster::{Cluster, ClusterPhase};
+use atelier_domain::access::Rights;
+use atelier_domain::compute::cluster::ClusterPhase;
 use atelier_domain::compute::node::{Holder, Node, NodeState};
 use atelier_domain::compute::tags::Tags;
-use atelier_domain::compute::verb::ClusterState;
-use atelier_domain::time::Span;
+use atelier_domain::compute::verb::{ClusterState, ClusterVerb, NodeVerb};
+use atelier_domain::money::{Decimal, Money};
 use atelier_domain::world::World;
-use atelier_studio::clusters::{list, nodes};
+use atelier_studio::clusters::list::ClusterRow;
+use atelier_studio::clusters::nodes;
 use serde::Serialize;
 
 use crate::quota::rest::fair_shares::PolicyView;
@@ -40,6 +40,12 @@ pub struct ClusterView {
     queued: u64,
     /// Jobs that are not over.
     jobs: u64,
+    /// What an hour of one node costs.
+    node_price_per_hour: Decimal,
+    /// Null where that is not for the caller to know.
+    cost_today: Option<Decimal>,
+    /// What the caller may do to it now.
+    actions: Vec<&'static str>,
     tags: Tags,
     created: When,
     links: ClusterLinks,
@@ -70,17 +76,15 @@ struct ClusterLinks {
 
 impl ClusterView {
     /// From what the engine knows.
-    pub fn of(world: &World, cluster: &Cluster) -> Self {
-        // Costs are not shown here, so how much is not charged yet does not matter.
-        let row = list::row(world, cluster, Span::ZERO);
-        let counts = row.counts;
+    pub fn of(row: ClusterRow, people: &People) -> Self {
+        let (cluster, counts) = (row.cluster, row.counts);
         let path = path(cluster.name.as_str());
         Self {
             id: cluster.id.to_string(),
             name: cluster.name.to_string(),
             state: row.state,
             reason: row.reason.map(ReasonView::from),
-            owner: People::default().view(&cluster.owner),
+            owner: people.view(&cluster.owner),
             size: cluster.size.to_string(),
             tier: cluster.tier.key(),
             warm: cluster.scale.warm,
@@ -103,6 +107,9 @@ impl ClusterView {
             },
             queued: counts.queued,
             jobs: counts.queued + row.running,
+            node_price_per_hour: row.price.per_hour().decimal(),
+            cost_today: row.cost_today.map(Money::decimal),
+            actions: row.verbs.allowed().map(ClusterVerb::key).collect(),
             tags: cluster.tags.clone(),
             created: When(cluster.created),
             links: ClusterLinks {
@@ -111,17 +118,6 @@ impl ClusterView {
                 own: path,
             },
         }
-    }
-
-    /// The same by its id, and whose it is; none if it is gone.
-    pub fn by_id(world: &World, id: ClusterId) -> Option<(UserId, Self)> {
-        world.cluster(id).map(|cluster| (cluster.owner.clone(), Self::of(world, cluster)))
-    }
-
-    /// With the name of its owner, which the engine does not know.
-    #[must_use]
-    pub fn of_person(self, owner: &UserId, people: &People) -> Self {
-        Self { owner: people.view(owner), ..self }
     }
 }
 
@@ -144,6 +140,9 @@ pub struct NodeView {
     /// Jobs with a part there.
     jobs: Vec<String>,
     created: When,
+    price_per_hour: Decimal,
+    /// What the caller may do to it now.
+    actions: Vec<&'static str>,
     /// What is known of its agent right now.
     pub agent: Option<AgentSummary>,
     links: NodeLinks,
@@ -171,7 +170,7 @@ struct NodeLinks {
 
 impl NodeView {
     /// From what the engine knows.
-    pub fn of(world: &World, node: &Node) -> Self {
+    pub fn of(world: &World, node: &Node, rights: &Rights) -> Self {
         let holder = match node.holder {
             Holder::Cluster(id) => HolderView {
                 kind: "cluster",
@@ -183,7 +182,7 @@ impl NodeView {
             },
             Holder::Job(id) => HolderView { kind: "job", name: id.to_string() },
         };
-        let (row, on) = (nodes::row(world, node), world.on_node(node.id));
+        let (row, on) = (nodes::row(world, node, rights), world.on_node(node.id));
         Self {
             id: node.id.to_string(),
             state: row.state,
@@ -195,6 +194,8 @@ impl NodeView {
             free: on.map_or(node.shape, |on| on.free).into(),
             jobs: row.jobs.iter().map(|job| job.id.to_string()).collect(),
             created: When(node.created),
+            price_per_hour: row.price.per_hour().decimal(),
+            actions: row.verbs.allowed().map(NodeVerb::key).collect(),
             agent: None,
             links: NodeLinks { own: format!("/api/v1/nodes/{}", node.id) },
         }

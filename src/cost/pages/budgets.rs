@@ -40,7 +40,7 @@ pub(super) fn tabs(visit: &Visit, is_budgets: bool) -> AnyView {
     let slug = visit.slug();
     let tab = |href, label: &str, is_current| Tab { href, label: label.to_owned(), count: None, is_current };
     let tabs = vec![tab(paths::cost(slug), "Spending", !is_budgets), tab(paths::budgets(slug), "Budgets", is_budgets)];
-    view! { <Tabs label="Cost" tabs=tabs/> }.into_any()
+    html! { <Tabs label="Cost" tabs=tabs/> }
 }
 
 struct Shown {
@@ -52,20 +52,19 @@ struct Shown {
 
 impl Shown {
     fn page(&self) -> AnyView {
-        let because = self.visit.viewer.may(Action::BudgetWrite).err().map(|no| self.visit.viewer.why_not(&no));
+        let because = self.visit.viewer.refusal(Action::BudgetWrite);
         let may = because.is_none();
         let refused =
             self.visit.form("lift_budget").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
         let workspace = match &self.budgets.workspace {
             Some(line) => self.table("Budget of the workspace", std::slice::from_ref(line), may),
-            None => view! {
+            None => html! {
                 <EmptyState
                     art=false heading="The workspace has no budget"
                     text="With one, everybody is told when half, four fifths and all of it are spent, and new work can \
                           be refused then."
                 />
-            }
-            .into_any(),
+            },
         };
         let people = if self.budgets.people.is_empty() {
             let (heading, text) = if self.budgets.are_all {
@@ -76,7 +75,7 @@ impl Shown {
             } else {
                 ("You have no budget of your own", "What you spend counts for the workspace’s.")
             };
-            view! { <EmptyState art=false heading=heading text=text/> }.into_any()
+            html! { <EmptyState art=false heading=heading text=text/> }
         } else {
             self.table("Budgets of people", &self.budgets.people, may)
         };
@@ -89,7 +88,7 @@ impl Shown {
             }
         });
         let (tabs, form) = (tabs(&self.visit, true), self.form(because));
-        view! {
+        html! {
             <Page
                 heading="Budgets"
                 sub="How much a calendar month may cost. What runs goes on; what happens to new and to idle work is \
@@ -107,13 +106,12 @@ impl Shown {
                 </div>
             </Page>
         }
-        .into_any()
     }
 
     fn table(&self, caption: &'static str, lines: &[BudgetLine], may: bool) -> AnyView {
         let rows: Vec<_> = lines.iter().map(|line| self.row(line, may)).collect();
         let actions = may.then(|| view! { <th scope="col"><span class="sr">"Actions"</span></th> });
-        view! {
+        html! {
             <Table
                 class="table budgets" caption=caption rows=rows
                 head=view! {
@@ -126,18 +124,17 @@ impl Shown {
                 }
             />
         }
-        .into_any()
     }
 
     fn row(&self, line: &BudgetLine, may: bool) -> AnyView {
         let (budget, standing) = (&line.budget, &line.standing);
         let name = match &line.of {
             BudgetOf::Workspace => {
-                view! { <span class="name">{self.visit.viewer.workspace.name.clone()}</span> }.into_any()
+                html! { <span class="name">{self.visit.viewer.workspace.name.clone()}</span> }
             }
             BudgetOf::Person(id) => {
                 let href = paths::person(self.visit.slug(), id.as_str());
-                view! { <a class="name" href=href>{line.name.clone()}</a> }.into_any()
+                html! { <a class="name" href=href>{line.name.clone()}</a> }
             }
         };
         let percent = standing.percent(budget);
@@ -163,7 +160,7 @@ impl Shown {
             }
         };
         let actions = may.then(|| self.actions(line));
-        view! {
+        html! {
             <tr data-key=key(line)>
                 <th scope="row">{name}<span class="l2">{ends}</span></th>
                 <td class="meter-cell">
@@ -181,7 +178,6 @@ impl Shown {
                 {actions}
             </tr>
         }
-        .into_any()
     }
 
     fn actions(&self, line: &BudgetLine) -> AnyView {
@@ -204,7 +200,7 @@ impl Shown {
             ("person", person),
         ];
         let href = format!("{}#set", change.url());
-        view! {
+        html! {
             <td class="right">
                 <span class="row-tight">
                     <LinkButton href=href small=true icon="pencil" label=set/>
@@ -214,7 +210,6 @@ impl Shown {
                 </span>
             </td>
         }
-        .into_any()
     }
 
     fn form(&self, because: Option<String>) -> AnyView {
@@ -251,7 +246,7 @@ impl Shown {
             .collect();
         let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
         let amount_help = format!("In {}, such as 250 or 99.50.", self.currency);
-        view! {
+        html! {
             <section id="set">
                 <Card heading="Set a budget">
                     <PostForm function="set_budget" state=state.clone() hidden=hidden>
@@ -291,7 +286,6 @@ impl Shown {
                 </Card>
             </section>
         }
-        .into_any()
     }
 }
 

@@ -59,17 +59,16 @@ impl Shown {
     fn page(&self) -> AnyView {
         let is_empty = self.spending.total.millis == 0;
         let content = if is_empty {
-            view! {
+            html! {
                 <EmptyState
                     heading="Nothing was used in these days"
                     text="Every node is charged from the wish for it until it is gone, to the jobs on it or to who \
                           owns it. What it costs stands here day by day."
                 />
             }
-            .into_any()
         } else {
             let table = if self.selection.by == By::Day { self.days() } else { self.rows() };
-            view! { {self.chart()}{table} }.into_any()
+            html! { {self.chart()}{table} }
         };
         let file = (!is_empty).then(|| {
             let href = self.query.pairs_but(&[]).into_iter().fold(
@@ -78,25 +77,24 @@ impl Shown {
                     if self.problems.is_empty() { url.with(&key, &value) } else { url }
                 },
             );
-            view! { <a class="btn" href=href.url()><Icon name="download"/>"CSV"</a> }.into_any()
+            html! { <a class="btn" href=href.url()><Icon name="download"/>"CSV"</a> }
         });
         let tabs = crate::cost::pages::budgets::tabs(&self.visit, false);
         let (choices, own_only, figures) = (self.choices(), self.own_only(), self.figures());
-        view! {
+        html! {
             <Page heading="Cost" sub="What nodes cost, by the ledger. Days are those of your time zone." actions=file>
                 {tabs}
                 {choices}
                 <div class="stack">{own_only}{figures}{content}</div>
             </Page>
         }
-        .into_any()
     }
 
     fn own_only(&self) -> Option<AnyView> {
         self.spending.is_own.then(|| {
             let whole: Vec<&str> = Action::CostRead.granted_by(Whose::Others).iter().map(|role| role.label()).collect();
             let text = format!("You see what you pay for yourself. The roles {} see everything.", and_list(&whole));
-            view! { <Why tone=Tone::Neutral title="Only your own cost" text=text/> }.into_any()
+            html! { <Why tone=Tone::Neutral title="Only your own cost" text=text/> }
         })
     }
 
@@ -138,7 +136,7 @@ impl Shown {
         let (from, to) = (typed("from", self.selection.from.to_string()), typed("to", self.selection.to.to_string()));
         let kept = self.query.get("by").to_owned();
         let kept = (!kept.is_empty()).then(|| view! { <input type="hidden" name="by" value=kept/> });
-        view! {
+        html! {
             <div class="filters cost-choices">
                 <nav class="views" aria-label="Days">{ranges}</nav>
                 <nav class="views" aria-label="Grouped by">{by}</nav>
@@ -151,7 +149,6 @@ impl Shown {
             </div>
             {other}
         }
-        .into_any()
     }
 
     fn figures(&self) -> AnyView {
@@ -189,7 +186,7 @@ impl Shown {
                 </div>
             }
         });
-        view! {
+        html! {
             <dl class="figures">
                 <div>
                     <dt><Icon name="cost" class="i-s"/>{days_said(&self.selection)}</dt>
@@ -215,7 +212,6 @@ impl Shown {
                 {saved}
             </dl>
         }
-        .into_any()
     }
 
     fn chart(&self) -> AnyView {
@@ -256,12 +252,11 @@ impl Shown {
             })
         );
         let (note, currency) = (days_said(&self.selection), self.currency.clone());
-        view! {
+        html! {
             <Card heading="Per day" note=note>
                 <BarChart label=label series=series titles=titles words=words currency=currency/>
             </Card>
         }
-        .into_any()
     }
 
     fn share(&self, cost: u64) -> String {
@@ -281,7 +276,7 @@ impl Shown {
         };
         let rows: Vec<_> = self.spending.rows.iter().map(|row| self.row(row)).collect();
         let rest = self.spending.rest.map(|rest| self.rest(rest));
-        self.table(heading, column, view! { {rows}{rest} }.into_any())
+        self.table(heading, column, html! { {rows}{rest} })
     }
 
     fn row(&self, row: &SpendingRow) -> AnyView {
@@ -295,8 +290,8 @@ impl Shown {
             Kind::NoJob | Kind::Deleted => None,
         };
         let title = match href {
-            Some(href) => view! { <a class="name" href=href>{row.name.clone()}</a> }.into_any(),
-            None => view! { <span class="name">{row.name.clone()}</span> }.into_any(),
+            Some(href) => html! { <a class="name" href=href>{row.name.clone()}</a> },
+            None => html! { <span class="name">{row.name.clone()}</span> },
         };
         let detail = match row.kind {
             Kind::Instance => "instance",
@@ -308,7 +303,7 @@ impl Shown {
             Kind::Job | Kind::Person => "",
         };
         let detail = (!detail.is_empty()).then(|| view! { <span class="l2">{detail.to_owned()}</span> });
-        self.line(view! { {title}{detail} }.into_any(), row.charge.millis, row.charge.cost)
+        self.line(html! { {title}{detail} }, row.charge.millis, row.charge.cost)
     }
 
     fn rest(&self, rest: Rest) -> AnyView {
@@ -332,7 +327,7 @@ impl Shown {
     }
 
     fn line(&self, title: AnyView, millis: u64, cost: u64) -> AnyView {
-        view! {
+        html! {
             <tr>
                 <th scope="row">{title}</th>
                 <td class="right nowrap" data-label="Node time">{hours(millis)}</td>
@@ -340,13 +335,12 @@ impl Shown {
                 <td class="right nowrap"><b>{Money(cost).said(&self.currency)}</b></td>
             </tr>
         }
-        .into_any()
     }
 
     fn table(&self, heading: &'static str, column: &'static str, rows: AnyView) -> AnyView {
         let total = &self.spending.total;
         let (time, total) = (hours(total.millis), Money(total.cost).said(&self.currency));
-        view! {
+        html! {
             <Card heading=heading flush=true>
                 <TableWrap>
                     <table class="table tight costs">
@@ -372,7 +366,6 @@ impl Shown {
                 </TableWrap>
             </Card>
         }
-        .into_any()
     }
 }
 

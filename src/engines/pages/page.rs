@@ -1,4 +1,4 @@
-//! The engine: how its loop does, where nodes are made, which agents there are, what nobody knows.
+//! The engine: the health of its loop, its sites, agents and unknown nodes.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::Resources;
@@ -12,7 +12,7 @@ use url::form_urlencoded;
 
 use crate::components::{
     Banner, Card, Def, DefList, EmptyState, LinkButton, Look, Meter, NavItem, Page, PostForm, SubmitButton, Table,
-    Time, Tone, Why, WhyField,
+    Time, Tone, Why, WhyField, heads,
 };
 use crate::engines::pages::nodes as engine_nodes;
 use crate::frame::{Place, Visit, load, studio};
@@ -32,13 +32,13 @@ pub fn EnginesPage() -> impl IntoView {
 }
 
 fn show(visit: &Visit, detail: &EngineDetail) -> AnyView {
-    let refusal = visit.viewer.may(Action::EngineWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let refusal = visit.viewer.refusal(Action::EngineWrite);
     let refused = ["pause_engine", "resume_engine", "remove_unknown"]
         .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
     let (status, sites, unknown) =
         (status(visit, detail), sites(&detail.sites), unknown(visit, detail, refusal.as_deref()));
     let (agents, switch) = (engine_nodes::card(visit, detail), switch(visit, detail, refusal));
-    view! {
+    html! {
         <Page heading="Engines" sub="Where nodes are made, who answers there, and what the engine makes of it.">
             {refused.into_iter().collect_view()}
             <div class="split">
@@ -54,13 +54,12 @@ fn show(visit: &Visit, detail: &EngineDetail) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn switch(visit: &Visit, detail: &EngineDetail, refusal: Option<String>) -> AnyView {
     let Some((by, why)) = &detail.pause else {
         let state = visit.form("pause_engine");
-        return view! {
+        return html! {
             <Card heading="Acting">
                 <p class="muted">
                     "The engine acts. Paused, it plans on but starts, ends and removes nothing; jobs that run go on."
@@ -74,19 +73,17 @@ fn switch(visit: &Visit, detail: &EngineDetail, refusal: Option<String>) -> AnyV
                     </div>
                 </PostForm>
             </Card>
-        }
-        .into_any();
+        };
     };
     let title = format!("{by} paused all acting");
     let why = if why.is_empty() { "No reason was given.".to_owned() } else { why.clone() };
-    view! {
+    html! {
         <Why tone=Tone::Warning title=title text=why code="engine-paused">
             <PostForm function="resume_engine">
                 <SubmitButton icon="play" disabled_because=refusal>"Resume acting"</SubmitButton>
             </PostForm>
         </Why>
     }
-    .into_any()
 }
 
 fn status(visit: &Visit, detail: &EngineDetail) -> AnyView {
@@ -98,14 +95,14 @@ fn status(visit: &Visit, detail: &EngineDetail) -> AnyView {
         view! { <p class="muted">"The disk is full: only what frees something is taken."</p> }
     });
     let committed = match status.committed_at {
-        Some(at) => view! { <Time at=at now=now zone=zone/> }.into_any(),
-        None => view! { "not yet" }.into_any(),
+        Some(at) => html! { <Time at=at now=now zone=zone/> },
+        None => html! { "not yet" },
     };
     let things: Vec<String> = status.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
     let (epoch, revision, lag) = (status.epoch, status.revision, format!("{} ms", status.lag.as_millis()));
     let batches = format!("{} with {} inputs", status.batches, status.inputs);
     let reloads = counted(status.reloads, "time", "times");
-    view! {
+    html! {
         <Card heading="Loop" note=status.phase.key()>
             {complaint}
             {disk}
@@ -120,19 +117,17 @@ fn status(visit: &Visit, detail: &EngineDetail) -> AnyView {
             </DefList>
         </Card>
     }
-    .into_any()
 }
 
 fn sites(sites: &[SiteRow]) -> AnyView {
     if sites.is_empty() {
-        return view! {
+        return html! {
             <EmptyState
                 art=false heading="No driver has reported yet"
                 text="A driver makes nodes: on this machine, in a Slurm partition, in Kubernetes. Once one has said \
                       what it has, it stands here."
             />
-        }
-        .into_any();
+        };
     }
     sites
         .iter()
@@ -142,19 +137,18 @@ fn sites(sites: &[SiteRow]) -> AnyView {
             let driver = match &site.driver {
                 Some(driver) => {
                     let isolation = if driver.is_isolated {
-                        view! { <p class="muted">{driver.isolation.clone()}</p> }.into_any()
+                        html! { <p class="muted">{driver.isolation.clone()}</p> }
                     } else {
-                        view! { <Banner tone=Tone::Warning text=driver.isolation.clone()/> }.into_any()
+                        html! { <Banner tone=Tone::Warning text=driver.isolation.clone()/> }
                     };
-                    view! { <p class="muted">{driver.limits.clone()}</p>{isolation} }.into_any()
+                    html! { <p class="muted">{driver.limits.clone()}</p>{isolation} }
                 }
-                None => view! {
+                None => html! {
                     <Banner
                         tone=Tone::Warning
                         text="No driver makes nodes here any more: it is switched off in the settings."
                     />
-                }
-                .into_any(),
+                },
             };
             view! { <Card heading=site.name.clone() note=note>{cores}{memory}{gpus}{driver}</Card> }
         })
@@ -168,38 +162,31 @@ fn meters(used: Resources, all: Resources) -> (AnyView, AnyView, Option<AnyView>
     let memory = format!("{} of {}", Memory(used.memory), Memory(all.memory));
     let gpus = (all.gpus > 0).then(|| {
         let text = format!("{} of {}", used.gpus, counted(all.gpus, "GPU", "GPUs"));
-        view! { <Meter label="GPUs" value=used.gpus as f64 max=all.gpus as f64 text=text/> }.into_any()
+        html! { <Meter label="GPUs" value=used.gpus as f64 max=all.gpus as f64 text=text/> }
     });
     (
-        view! { <Meter label="Cores" value=used.cores as f64 max=all.cores.max(1) as f64 text=cores/> }.into_any(),
-        view! { <Meter label="Memory" value=used.memory as f64 max=all.memory.max(1) as f64 text=memory/> }.into_any(),
+        html! { <Meter label="Cores" value=used.cores as f64 max=all.cores.max(1) as f64 text=cores/> },
+        html! { <Meter label="Memory" value=used.memory as f64 max=all.memory.max(1) as f64 text=memory/> },
         gpus,
     )
 }
 
-/// What was found and is not known: left alone until somebody decides.
+/// Unknown nodes. They stay until a person decides.
 fn unknown(visit: &Visit, detail: &EngineDetail, refusal: Option<&str>) -> AnyView {
     if detail.unknown.is_empty() {
-        return view! {
+        return html! {
             <Card heading="Quarantine"><p class="muted">"Nothing was found that nobody knows."</p></Card>
-        }
-        .into_any();
+        };
     }
     let rows: Vec<_> = detail.unknown.iter().map(|found| stranger(visit, found, refusal)).collect();
-    view! {
+    html! {
         <Card heading="Quarantine" note="found, not known, left alone until somebody decides" flush=true>
             <Table
                 class="table tight" caption="What drivers found and nobody knows" rows=rows
-                head=view! {
-                    <th scope="col">"Name"</th>
-                    <th scope="col">"Site"</th>
-                    <th scope="col">"Since"</th>
-                    <th scope="col"><span class="sr">"Actions"</span></th>
-                }
+                head=heads(&[("Name", ""), ("Site", ""), ("Since", ""), ("Actions", "sr")])
             />
         </Card>
     }
-    .into_any()
 }
 
 fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView {
@@ -211,7 +198,7 @@ fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView
     let href = format!("{}?{query}", paths::remove_unknown(visit.slug()));
     let because = refusal.map(ToOwned::to_owned);
     let because = because.or_else(|| found.is_leaving.then(|| "It is being removed already.".to_owned()));
-    view! {
+    html! {
         <tr data-key=format!("{}/{}", found.site, found.name)>
             <th scope="row"><span class="name">{found.name.clone()}</span></th>
             <td>{found.site.clone()}</td>
@@ -225,5 +212,4 @@ fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView
             </td>
         </tr>
     }
-    .into_any()
 }

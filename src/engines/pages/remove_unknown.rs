@@ -1,4 +1,4 @@
-//! The question before something is removed that nobody knows.
+//! Asks before an unknown node is removed.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::paths;
@@ -32,7 +32,7 @@ fn ask(visit: &Visit, found: UnknownRow) -> AnyView {
     let hidden =
         vec![("site", found.site), ("name", found.name), ("command_id", CommandId::random().as_str().to_owned())];
     let state = visit.form("remove_unknown");
-    view! {
+    html! {
         <Page heading="Remove something unknown" crumbs=vec![Crumb::new("Engines", back.clone())]>
             <ConfirmCard
                 title=title function="remove_unknown" hidden=hidden state=state keep="Leave it" back=back go=go
@@ -42,5 +42,4 @@ fn ask(visit: &Visit, found: UnknownRow) -> AnyView {
             />
         </Page>
     }
-    .into_any()
 }

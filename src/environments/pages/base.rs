@@ -25,14 +25,14 @@ pub fn EnvironmentPage() -> impl IntoView {
 }
 
 fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
-    let refusal = visit.viewer.may(Action::EngineWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let refusal = visit.viewer.refusal(Action::EngineWrite);
     let (status, editor) = (status(visit, detail, refusal.clone()), editor(visit, detail, refusal));
     let is_ready = matches!(detail.status, EnvironmentStatus::Ready(_));
     let (packages, log) = (packages(visit, detail), parts::log(&detail.log, is_ready));
     let (facts, vscode) = (facts(detail), crate::environments::pages::editors::card(visit));
     let refused =
         visit.form("rebuild_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
-    view! {
+    html! {
         <Page
             heading="Environment"
             sub="The Python packages that every instance starts with, built once on this server. People install more \
@@ -50,7 +50,6 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 /// How the environment does that the list asks for.
@@ -68,28 +67,26 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         }
     };
     match &detail.status {
-        EnvironmentStatus::Off => view! {
+        EnvironmentStatus::Off => html! {
             <Why
                 tone=Tone::Warning title="No environment, and none is built" code="environment-off"
                 text="Building is switched off on this server, by the setting environment or because it makes no \
                       nodes. Build it in a shell on the server with atelier environment build, or set environment to \
                       auto."
             />
-        }
-        .into_any(),
+        },
         EnvironmentStatus::Waiting => {
             let text = format!("It is looked whether there is one that fits the list.{kept}");
-            view! { <Why tone=Tone::Neutral title="Starting" text=text/> }.into_any()
+            html! { <Why tone=Tone::Neutral title="Starting" text=text/> }
         }
         EnvironmentStatus::Building { phase, packages, since, .. } => {
             let (title, since) = (format!("Building: {}", phase.words()), *since);
             let text = format!("{}{kept}", building(*phase, *packages));
-            view! {
+            html! {
                 <Why tone=Tone::Neutral title=title text=text>
                     <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
                 </Why>
             }
-            .into_any()
         }
         EnvironmentStatus::Ready(built) => {
             let text = format!(
@@ -100,19 +97,18 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
                 took(built),
             );
             let again = again("Build again", "restart", Look::Plain);
-            view! { <Why tone=Tone::Good title="Ready" text=text>{again}</Why> }.into_any()
+            html! { <Why tone=Tone::Good title="Ready" text=text>{again}</Why> }
         }
         EnvironmentStatus::Failed { failure, next_try } => {
             let next_try = *next_try;
             let text = format!("{} {}{}", failure.why, failure.help, kept);
             let again = again("Try again now", "restart", Look::Plain);
-            view! {
+            html! {
                 <Why tone=Tone::Failed title="It could not be built" text=text code="environment-failed">
                     {again}
                     <p class="muted">"Next try by itself "<Time at=next_try now=now zone=zone/></p>
                 </Why>
             }
-            .into_any()
         }
     }
 }
@@ -144,7 +140,7 @@ fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let packages = parts::packages(&built.packages);
     let note = format!("{count}, Python {}", built.python.version);
     let (hash, size, took, at) = (built.hash.clone(), megabytes(built.size), took(built), built.built_at);
-    view! {
+    html! {
         <Card heading="In use" note=note>
             <DefList>
                 <Def term="Name"><span class="mono">{hash}</span></Def>
@@ -154,7 +150,6 @@ fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
             {packages}
         </Card>
     }
-    .into_any()
 }
 
 fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) -> AnyView {
@@ -165,7 +160,7 @@ fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
     );
     let list = state.value("requirements", &detail.list);
     let rows = u32::try_from(detail.list.lines().count().clamp(6, 20) + 2).unwrap_or(8);
-    view! {
+    html! {
         <Card heading="List">
             <PostForm function="set_environment" state=state.clone()>
                 <TextField
@@ -181,13 +176,12 @@ fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn facts(detail: &EnvironmentDetail) -> AnyView {
     let (python, folder) = (detail.python.display().to_string(), detail.folder.display().to_string());
     let builds = if detail.builds { "by the server, when one is missing" } else { "not by the server" };
-    view! {
+    html! {
         <Card heading="How it is built">
             <DefList>
                 <Def term="Built">{builds}</Def>
@@ -196,5 +190,4 @@ fn facts(detail: &EnvironmentDetail) -> AnyView {
             </DefList>
         </Card>
     }
-    .into_any()
 }

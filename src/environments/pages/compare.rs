@@ -44,13 +44,13 @@ fn show(visit: &Visit, chosen: &(String, String), found: &Comparison) -> AnyView
     let result = match &found.compared {
         None => ().into_any(),
         Some(Err(why)) => {
-            view! { <Why tone=Tone::Failed title="They cannot be compared" text=why.clone()/> }.into_any()
+            html! { <Why tone=Tone::Failed title="They cannot be compared" text=why.clone()/> }
         }
         Some(Ok(compared)) => differences(compared),
     };
     let action = paths::compare_environments(slug);
     let crumbs = vec![Crumb::new("Environments", paths::environments(slug))];
-    view! {
+    html! {
         <Page
             heading="Compare environments" crumbs=crumbs sub="What came, went and changed from one version to another."
         >
@@ -62,7 +62,6 @@ fn show(visit: &Visit, chosen: &(String, String), found: &Comparison) -> AnyView
             <div data-live="differences">{result}</div>
         </Page>
     }
-    .into_any()
 }
 
 fn differences(compared: &Compared) -> AnyView {
@@ -75,7 +74,7 @@ fn differences(compared: &Compared) -> AnyView {
     let same = counted(diff.same as u64, "package is", "packages are");
     if diff.is_empty() {
         let text = format!("{same} the same. {what}");
-        return view! { <Why tone=Tone::Good title="They have the same packages" text=text/> }.into_any();
+        return html! { <Why tone=Tone::Good title="They have the same packages" text=text/> };
     }
     let row = |change: &Change, word: &'static str| {
         let (name, before, after) = (change.name.clone(), change.before.clone(), change.after.clone());
@@ -100,7 +99,7 @@ fn differences(compared: &Compared) -> AnyView {
         diff.changed.len()
     );
     let (before, after) = (compared.before.clone(), compared.after.clone());
-    view! {
+    html! {
         <Card heading=format!("From {before} to {after}") note=note>
             <p class="muted">{what}</p>
             <Table
@@ -114,5 +113,4 @@ fn differences(compared: &Compared) -> AnyView {
             />
         </Card>
     }
-    .into_any()
 }

@@ -27,14 +27,13 @@ fn ask(visit: &Visit, detail: &NamedDetail) -> AnyView {
     let crumbs = vec![Crumb::new("Environments", paths::environments(slug)), Crumb::new(name.clone(), back.clone())];
     let because = detail.refusal.as_ref().map(ToString::to_string).or_else(|| detail.in_use.clone());
     let content = match because {
-        Some(reason) => view! {
+        Some(reason) => html! {
             <section class="confirm" data-confirm-card="">
                 <Why tone=Tone::Warning title=format!("{name} stays") text=reason>
                     <LinkButton href=back>"Go back"</LinkButton>
                 </Why>
             </section>
-        }
-        .into_any(),
+        },
         None => {
             let row = |name: String, outcome: &str, tone: Tone| Consequence {
                 name,
@@ -49,15 +48,14 @@ fn ask(visit: &Visit, detail: &NamedDetail) -> AnyView {
                 row("Jobs that are over".into(), "Are kept, with the name of what they ran with.", Tone::Neutral),
             ];
             let (keep, go) = (format!("Keep {name}"), format!("Delete {name}"));
-            view! {
+            html! {
                 <ConfirmCard
                     title=format!("Delete {name}?") rows=rows function="delete_environment"
                     hidden=vec![("environment", name.clone())] state=visit.form("delete_environment") keep=keep
                     back=back go=go icon="trash"
                 />
             }
-            .into_any()
         }
     };
-    view! { <Page heading="Delete environment" crumbs=crumbs>{content}</Page> }.into_any()
+    html! { <Page heading="Delete environment" crumbs=crumbs>{content}</Page> }
 }

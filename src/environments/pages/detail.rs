@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Banner, Card, CodeBlock, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, Query, SubmitButton,
-    Table, Time, Tone, Why,
+    Table, Time, Tone, Why, heads,
 };
 use crate::environments::pages::parts::{self, megabytes, said, tag};
 use crate::frame::{Place, Visit, load, param, studio};
@@ -36,15 +36,14 @@ fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
     let crumbs = vec![Crumb::new("Environments", paths::environments(slug))];
     let newer = format!("{}?of={name}", paths::new_environment(slug));
     let remove = paths::delete_environment(slug, &name);
-    let actions = view! {
+    let actions = html! {
         <LinkButton href=newer look=Look::Primary icon="plus" disabled_because=refusal.clone()>
             "New version"
         </LinkButton>
         <LinkButton href=remove look=Look::DangerQuiet icon="trash" disabled_because=refusal.clone() dialog=true>
             "Delete"
         </LinkButton>
-    }
-    .into_any();
+    };
     let refused = visit.form("build_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
     let is_ready = matches!(detail.shown.state, BuildState::Ready(_));
     let (state, packages, log) = (state(visit, detail, refusal), packages(detail), parts::log(&detail.log, is_ready));
@@ -53,7 +52,7 @@ fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
     let heading = format!("{name}, version {}", detail.shown.row.version);
     let sub = detail.shown.row.note.clone();
     let listed = counted(detail.shown.listed as u64, "package", "packages");
-    view! {
+    html! {
         <Page heading=heading crumbs=crumbs sub=sub actions=actions>
             {refused}
             <div class="split">
@@ -73,7 +72,6 @@ fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyView {
@@ -82,31 +80,29 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
         vec![("environment", detail.view.row.name.to_string()), ("version", detail.shown.row.version.to_string())];
     let build = |words: &'static str| {
         let (hidden, refusal) = (hidden.clone(), refusal.clone());
-        view! {
+        html! {
             <PostForm function="build_environment" hidden=hidden>
                 <SubmitButton icon="restart" pending="Asking…" look=Look::Plain disabled_because=refusal>
                     {words}
                 </SubmitButton>
             </PostForm>
         }
-        .into_any()
     };
     let text = said(&detail.shown.state);
     match &detail.shown.state {
         BuildState::Absent => {
             let text = "The first job that names it has it built, or you do now.";
             let build = build("Build now");
-            view! { <Why tone=Tone::Neutral title="Not built yet" text=text>{build}</Why> }.into_any()
+            html! { <Why tone=Tone::Neutral title="Not built yet" text=text>{build}</Why> }
         }
-        BuildState::Waiting(_) => view! { <Why tone=Tone::Neutral title="Waiting to be built" text=text/> }.into_any(),
+        BuildState::Waiting(_) => html! { <Why tone=Tone::Neutral title="Waiting to be built" text=text/> },
         BuildState::Building { since, .. } => {
             let since = *since;
-            view! {
+            html! {
                 <Why tone=Tone::Neutral title="Building" text=text>
                     <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
                 </Why>
             }
-            .into_any()
         }
         BuildState::Ready(built) => {
             let kernel = if built.has_kernel {
@@ -117,7 +113,7 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
             };
             let seconds = built.built_in().as_secs().max(1);
             let text = format!("{text}, {} on disk, built in {seconds} s. {kernel}", megabytes(built.size));
-            view! { <Why tone=Tone::Good title="Ready" text=text/> }.into_any()
+            html! { <Why tone=Tone::Good title="Ready" text=text/> }
         }
         BuildState::Failed { failure, at } => {
             let (title, at) = match failure.line {
@@ -126,7 +122,7 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
             };
             let text = format!("{} {}", failure.why, failure.help);
             let build = build("Try again");
-            view! {
+            html! {
                 <Why tone=Tone::Failed title=title text=text code="environment-failed">
                     {build}
                     <p class="muted">
@@ -136,7 +132,6 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
                     </p>
                 </Why>
             }
-            .into_any()
         }
         BuildState::Collected { at, .. } => {
             let at = *at;
@@ -145,13 +140,12 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
                 counted(detail.kept_days.into(), "day", "days")
             );
             let build = build("Build now");
-            view! {
+            html! {
                 <Why tone=Tone::Neutral title="Removed from the disk" text=text>
                     {build}
                     <p class="muted">"Removed "<Time at=at now=now zone=zone/></p>
                 </Why>
             }
-            .into_any()
         }
     }
 }
@@ -163,12 +157,11 @@ fn packages(detail: &NamedDetail) -> AnyView {
         return ().into_any();
     }
     let (table, count) = (parts::packages(packages), counted(packages.len() as u64, "package", "packages"));
-    view! {
+    html! {
         <Card heading="Installed" note=count>
             {table}
         </Card>
     }
-    .into_any()
 }
 
 fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
@@ -204,17 +197,14 @@ fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <Card heading="Versions">
             <Table
                 class="table tight" caption="Versions, the newest first" rows=rows
-                head=view! {
-                    <th scope="col">"Version"</th><th scope="col">"State"</th>
-                }
+                head=heads(&[("Version", ""), ("State", "")])
             />
         </Card>
     }
-    .into_any()
 }
 
 fn users(visit: &Visit, detail: &NamedDetail) -> AnyView {
@@ -238,7 +228,7 @@ fn users(visit: &Visit, detail: &NamedDetail) -> AnyView {
         let words = detail.in_use.clone().unwrap_or_else(|| "No job that waits or runs names it.".to_owned());
         view! { <p class="muted">{words}</p> }
     });
-    view! { <Card heading="Used by"><ul class="stack-s">{rows}{more}</ul>{nobody}</Card> }.into_any()
+    html! { <Card heading="Used by"><ul class="stack-s">{rows}{more}</ul>{nobody}</Card> }
 }
 
 fn facts(visit: &Visit, detail: &NamedDetail) -> AnyView {
@@ -246,10 +236,10 @@ fn facts(visit: &Visit, detail: &NamedDetail) -> AnyView {
     let (owner, at) = (detail.view.row.owner_name.clone(), detail.view.row.created_at);
     let hash = detail.shown.hash.map(|hash| hash.to_string()).unwrap_or_default();
     let used = match detail.shown.row.used_at {
-        Some(used) => view! { <Time at=used now=now zone=zone.clone()/> }.into_any(),
-        None => view! { "never" }.into_any(),
+        Some(used) => html! { <Time at=used now=now zone=zone.clone()/> },
+        None => html! { "never" },
     };
-    view! {
+    html! {
         <Card heading="About">
             <DefList>
                 <Def term="Owner">{owner}</Def>
@@ -259,5 +249,4 @@ fn facts(visit: &Visit, detail: &NamedDetail) -> AnyView {
             </DefList>
         </Card>
     }
-    .into_any()
 }

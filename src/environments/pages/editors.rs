@@ -17,14 +17,14 @@ pub fn card(visit: &Visit) -> AnyView {
     let editors = caller.studio.editors();
     // One that the command line has installed is found with this.
     let _ = editors.current();
-    let refusal = visit.viewer.may(Action::EngineWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let refusal = visit.viewer.refusal(Action::EngineWrite);
     let inside = match editors.status() {
         EditorStatus::Absent => absent(refusal),
         EditorStatus::Installing { phase, since, lines } => installing(visit, phase, since, &lines),
         EditorStatus::Ready(built) => {
             let (now, zone, at) = (visit.viewer.now, visit.viewer.time_zone.clone(), built.built_at);
             let size = format!("{} MB", built.size.div_ceil(1_000_000));
-            view! {
+            html! {
                 <p>
                     "Every instance offers it from its next start on. It starts when somebody opens it, and keeps \
                      settings and extensions in their home."
@@ -35,7 +35,6 @@ pub fn card(visit: &Visit) -> AnyView {
                     <Def term="On disk">{size}</Def>
                 </DefList>
             }
-            .into_any()
         }
         EditorStatus::Failed(failure) => {
             let text = format!("{} {}", failure.why, failure.help);
@@ -43,20 +42,18 @@ pub fn card(visit: &Visit) -> AnyView {
                 || view! { <CodeBlock text=failure.lines.join("\n") label="The last lines of the installation"/> },
             );
             let again = button("Try again", refusal);
-            view! {
+            html! {
                 <Why tone=Tone::Failed title="It could not be installed" text=text code="editor-failed">{again}</Why>
                 {log}
             }
-            .into_any()
         }
     };
     let refused = visit.form("install_editor").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
-    view! {
+    html! {
         <section id="vscode" data-live="vscode">
             <Card heading="VS Code in the browser">{refused}{inside}</Card>
         </section>
     }
-    .into_any()
 }
 
 fn absent(refusal: Option<String>) -> AnyView {
@@ -71,7 +68,7 @@ fn absent(refusal: Option<String>) -> AnyView {
         view! { <Why tone=Tone::Warning title="Something is missing for it" text=text/> }
     });
     let button = button("Install VS Code", refusal);
-    view! {
+    html! {
         <p class="muted">
             {format!("Not installed. code-server {VERSION} and Node.js 24 are downloaded and partly compiled, which \
                       takes some minutes and 1 GB of disk.")}
@@ -79,18 +76,16 @@ fn absent(refusal: Option<String>) -> AnyView {
         {warning}
         {button}
     }
-    .into_any()
 }
 
 fn button(words: &'static str, refusal: Option<String>) -> AnyView {
-    view! {
+    html! {
         <PostForm function="install_editor" class="row">
             <SubmitButton icon="download" look=Look::Plain pending="Beginning…" disabled_because=refusal>
                 {words}
             </SubmitButton>
         </PostForm>
     }
-    .into_any()
 }
 
 fn installing(visit: &Visit, phase: EditorPhase, since: atelier_domain::Timestamp, lines: &[String]) -> AnyView {
@@ -102,11 +97,10 @@ fn installing(visit: &Visit, phase: EditorPhase, since: atelier_domain::Timestam
     let title = format!("Installing: {}", phase.words());
     let log = (!lines.is_empty())
         .then(|| view! { <CodeBlock text=lines.join("\n") label="The last lines of the installation"/> });
-    view! {
+    html! {
         <Why tone=Tone::Neutral title=title text=text>
             <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
         </Why>
         {log}
     }
-    .into_any()
 }

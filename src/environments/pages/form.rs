@@ -55,7 +55,7 @@ fn show(visit: &Visit, form: &EnvironmentForm) -> AnyView {
         view! { <Why tone=Tone::Neutral title=title text=text/> }
     });
     let fields = fields(form, &visit.form("save_environment"));
-    view! {
+    html! {
         <Page
             heading=heading crumbs=crumbs
             sub="A version never changes once it is saved, so what ran with it can run with it again."
@@ -67,7 +67,6 @@ fn show(visit: &Visit, form: &EnvironmentForm) -> AnyView {
             </Card>
         </Page>
     }
-    .into_any()
 }
 
 fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
@@ -120,7 +119,7 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
     });
     let (note, in_recipe, in_note) = (state.value("note", ""), state.problem("recipe"), state.problem("note"));
     let state = state.clone();
-    view! {
+    html! {
         <PostForm function="save_environment" hidden=hidden state=state.clone()>
             {name}
             {existing}
@@ -136,5 +135,4 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
             <div class="row"><SubmitButton icon="check" pending="Saving…">"Save"</SubmitButton></div>
         </PostForm>
     }
-    .into_any()
 }

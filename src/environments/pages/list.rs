@@ -9,7 +9,7 @@ use atelier_studio::environments::commands::EnvironmentView;
 use atelier_studio::environments::list::{EnvironmentList, environments};
 use leptos::prelude::*;
 
-use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Time, Tone, WayOut};
+use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Time, Tone, WayOut, heads};
 use crate::environments::pages::parts::{megabytes, said, tag};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -28,8 +28,7 @@ pub fn EnvironmentsPage() -> impl IntoView {
 
 fn show(visit: &Visit, list: &EnvironmentList) -> AnyView {
     let slug = visit.slug();
-    let refusal = visit.viewer.rights.check(Action::EnvironmentWrite, Whose::Own).err();
-    let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
+    let refusal = visit.viewer.refused(Action::EnvironmentWrite, Whose::Own);
     let off = (!list.builds).then(|| {
         let text = "This server builds no environments: that is switched off by the setting environment, or it makes \
                     no nodes.";
@@ -48,7 +47,7 @@ fn show(visit: &Visit, list: &EnvironmentList) -> AnyView {
     if list.rows.is_empty() {
         let actions = create.into_any();
         let instances = paths::compute(slug, "instances");
-        return view! {
+        return html! {
             <Page heading="Environments" sub=sub>
                 <div data-live="environments">
                     {off}
@@ -67,31 +66,25 @@ fn show(visit: &Visit, list: &EnvironmentList) -> AnyView {
                     </div>
                 </div>
             </Page>
-        }
-        .into_any();
+        };
     }
     let rows: Vec<_> = list.rows.iter().map(|row| line(visit, row)).collect();
     let compare = view! { <LinkButton href=paths::compare_environments(slug) icon="columns">"Compare"</LinkButton> };
-    let actions = view! { {compare}{create} }.into_any();
-    view! {
+    let actions = html! { {compare}{create} };
+    html! {
         <Page heading="Environments" sub=sub actions=actions>
             <div data-live="environments" data-announce="environment|environments">
                 {off}
                 <Table
                     class="table" caption="Environments with their newest versions" rows=rows
-                    head=view! {
-                        <th scope="col">"Name"</th>
-                        <th scope="col">"Newest version"</th>
-                        <th scope="col">"State"</th>
-                        <th scope="col" class="num">"Size"</th>
-                        <th scope="col">"Used by"</th>
-                        <th scope="col">"Last used"</th>
-                    }
+                    head=heads(&[
+                        ("Name", ""), ("Newest version", ""), ("State", ""), ("Size", "num"), ("Used by", ""),
+                        ("Last used", ""),
+                    ])
                 />
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn line(visit: &Visit, row: &EnvironmentView) -> AnyView {
@@ -109,17 +102,17 @@ fn line(visit: &Visit, row: &EnvironmentView) -> AnyView {
     );
     let used = row.versions.iter().filter_map(|version| version.row.used_at).max();
     let used = match used {
-        Some(at) => view! { <Time at=at now=now zone=zone/> }.into_any(),
-        None => view! { <span class="faint">"never"</span> }.into_any(),
+        Some(at) => html! { <Time at=at now=now zone=zone/> },
+        None => html! { <span class="faint">"never"</span> },
     };
     let users = match row.jobs.len() {
-        0 => view! { <span class="faint">"no job"</span> }.into_any(),
+        0 => html! { <span class="faint">"no job"</span> },
         count => counted(count as u64, "job", "jobs").into_any(),
     };
     let (owner, version, note) = (row.row.owner_name.clone(), newest.row.version, newest.row.note.clone());
     let note = (!note.is_empty()).then(|| view! { <span class="l2">{note}</span> });
     let key = name.clone();
-    view! {
+    html! {
         <tr data-key=key>
             <th scope="row"><a class="name" href=href>{name}</a><span class="l2">{owner}</span></th>
             <td>{version}{note}</td>
@@ -129,5 +122,4 @@ fn line(visit: &Visit, row: &EnvironmentView) -> AnyView {
             <td>{used}</td>
         </tr>
     }
-    .into_any()
 }

@@ -16,7 +16,7 @@ pub fn tag(state: &BuildState) -> AnyView {
         BuildState::Failed { .. } => ("Failed", "failed", "failed"),
         BuildState::Collected { .. } => ("Removed", "stopped", "stopped"),
     };
-    view! { <span class="state" data-state=colour><Glyph name=glyph/>{word}</span> }.into_any()
+    html! { <span class="state" data-state=colour><Glyph name=glyph/>{word}</span> }
 }
 
 /// What is to be said of a state beside its word, in numbers.
@@ -60,13 +60,12 @@ pub fn packages(packages: &[(String, String)]) -> AnyView {
         })
         .collect();
     let head = view! { <th scope="col">"Package"</th><th scope="col">"Version"</th> };
-    view! {
+    html! {
         <details class="more">
             <summary>{format!("Show {}", counted(packages.len() as u64, "package", "packages"))}</summary>
             <Table class="table tight" caption="Installed packages with their versions" head=head rows=rows/>
         </details>
     }
-    .into_any()
 }
 
 /// The end of what the last build printed; folded where it went well.
@@ -77,7 +76,7 @@ pub fn log(lines: &[String], is_folded: bool) -> AnyView {
     let label = format!("Build log, the last {}", counted(lines.len() as u64, "line", "lines"));
     let log = view! { <CodeBlock text=lines.join("\n") label=label/> };
     if is_folded {
-        view! { <details class="more"><summary>"Show the build log"</summary>{log}</details> }.into_any()
+        html! { <details class="more"><summary>"Show the build log"</summary>{log}</details> }
     } else {
         log.into_any()
     }

@@ -119,7 +119,7 @@ pub async fn add(caller: &Caller, id: String, offset: u64, body: Body) -> Result
         return Err(said(caller, Error::Offset { at: before.offset }, Use::Write));
     }
     let taken = take_over(caller, &id).await?;
-    // Whoever had it may have brought it to its end meanwhile.
+    // Another request may have finished it in the meantime.
     let before = standing(caller, &desk, &id).await?;
     if before.is_done {
         return Ok(UploadView::of(before));
@@ -200,7 +200,7 @@ async fn finish(caller: &Caller, desk: &Desk, upload: Upload, taken: Arc<Taken>)
 /// Gives an upload up.
 pub async fn abandon(caller: &Caller, id: String) -> Result<(), AppError> {
     let desk = Desk::open(caller).await?;
-    // Asked first: nobody is disturbed by who has no such upload.
+    // Checked first, so that a request without such an upload disturbs no one.
     standing(caller, &desk, &id).await?;
     let taken = take_over(caller, &id).await?;
     let upload = standing(caller, &desk, &id).await?;

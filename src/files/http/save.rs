@@ -1,4 +1,4 @@
-//! What the editor sends: the text of one file. If somebody was quicker, both versions are kept.
+//! What the editor sends: the text of one file. If the file changed in the meantime, both versions are kept.
 
 use atelier_domain::files::{FilePath, check_new_name};
 use atelier_domain::paths;
@@ -66,7 +66,7 @@ pub async fn take(State(state): State<AppState>, request: Request) -> Response {
         Err(AppError::SignedOut) => Redirect::to(&guard::sign_in_with_return(&back)).into_response(),
         Err(error) => {
             // What was typed is not lost with it, and it is still a change of the version that was looked at:
-            // with the newest one, saving again would silently undo what somebody else has done meanwhile.
+            // with the newest one, saving again would silently undo another person's change.
             let crlf = if typed.crlf { "on" } else { "" }.to_owned();
             let values = [("name", typed.name), ("text", typed.text), ("version", typed.version), ("crlf", crlf)]
                 .map(|(name, value)| (name.to_owned(), vec![value]));

@@ -43,7 +43,7 @@ fn rename(visit: &Visit, chosen: Chosen) -> AnyView {
     let refusal = judged.err();
     let heading = if path.is_top() { "Rename or move".to_owned() } else { format!("Rename or move {}", path.name()) };
     let (name, place) = (state.value("name", path.name()), state.value("folder", folder.as_str()));
-    view! {
+    html! {
         <Page heading=heading crumbs=crumbs>
             <Card>
                 <PostForm function="move_file" state=state.clone() hidden=vec![("path", path.as_str().to_owned())]>
@@ -63,7 +63,6 @@ fn rename(visit: &Visit, chosen: Chosen) -> AnyView {
             </Card>
         </Page>
     }
-    .into_any()
 }
 
 /// Asks before something is moved to the trash.
@@ -90,14 +89,13 @@ fn delete(visit: &Visit, chosen: Chosen) -> AnyView {
             .iter()
             .find_map(|(.., judged)| judged.clone().err())
             .unwrap_or_else(|| "Tick the files in the list first.".into());
-        view! {
+        html! {
             <section class="confirm" data-confirm-card="">
                 <Why tone=Tone::Neutral title="Nothing can be deleted" text=text>
                     <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
                 </Why>
             </section>
         }
-        .into_any()
     } else {
         let title = match going.as_slice() {
             [only] => format!("Delete {}?", only.name()),
@@ -105,7 +103,7 @@ fn delete(visit: &Visit, chosen: Chosen) -> AnyView {
         };
         let hidden = going.iter().map(|path| ("ids[]", path.as_str().to_owned())).collect();
         let go = if going.len() == 1 { "Delete it".to_owned() } else { format!("Delete {}", going.len()) };
-        view! {
+        html! {
             <ConfirmCard
                 title=title
                 text="It goes to your trash and can be brought back for 30 days, unless you empty the trash before."
@@ -113,9 +111,8 @@ fn delete(visit: &Visit, chosen: Chosen) -> AnyView {
                 asks_why=false keep="Keep it" back=back go=go icon="trash"
             />
         }
-        .into_any()
     };
-    view! { <Page heading="Delete files" crumbs=crumbs>{content}</Page> }.into_any()
+    html! { <Page heading="Delete files" crumbs=crumbs>{content}</Page> }
 }
 
 fn consequences(chosen: &Chosen) -> Vec<Consequence> {
@@ -147,7 +144,7 @@ pub fn EmptyTrashPage() -> impl IntoView {
             let title = format!("Remove {} for good?", counted(trash.len() as u64, "thing", "things"));
             let text = format!("{size} become free. This cannot be taken back.");
             let because = trash.is_empty().then(|| "The trash is empty.".to_owned());
-            view! {
+            html! {
                 <Page heading="Empty the trash" crumbs=crumbs>
                     <ConfirmCard
                         title=title text=text function="empty_trash" state=visit.form("empty_trash") asks_why=false
@@ -155,7 +152,6 @@ pub fn EmptyTrashPage() -> impl IntoView {
                     />
                 </Page>
             }
-            .into_any()
         })
     })
 }

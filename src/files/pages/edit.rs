@@ -1,4 +1,4 @@
-//! The editor: a text, and the way back if somebody was quicker.
+//! The editor, and the way back if the file changed in the meantime.
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::paths;
@@ -41,7 +41,7 @@ fn edit(visit: &Visit, editor: EditorPage) -> AnyView {
     let help = format!("{}. If somebody changes the file meanwhile, both versions are kept.", editor.language);
     let (text, problem) = (state.value("text", &editor.text), state.problem("text"));
     let (action, name) = (paths::file_save(slug), editor.path.name().to_owned());
-    view! {
+    html! {
         <Page heading=format!("Edit {}", editor.path.name()) crumbs=crumbs>
             <form method="post" action=action class="stack editor" data-post="save_file" data-colours=name>
                 <input type="hidden" name="path" value=path/>
@@ -56,7 +56,6 @@ fn edit(visit: &Visit, editor: EditorPage) -> AnyView {
             </form>
         </Page>
     }
-    .into_any()
 }
 
 fn refusal(state: &FormState) -> Option<impl IntoView + use<>> {
@@ -86,27 +85,28 @@ pub fn NewFilePage() -> impl IntoView {
                 let (name, text) = (state.value("name", ""), state.value("text", ""));
                 let (wrong_name, wrong_text) = (state.problem("name"), state.problem("text"));
                 let (action, path) = (paths::file_save(slug), folder.as_str().to_owned());
-                view! {
-                <Page heading="New file" crumbs=crumbs>
-                    <Card>
-                        <form method="post" action=action class="stack editor" data-post="save_file" data-colours="">
-                            <input type="hidden" name="path" value=path/>
-                            {refusal}
-                            <Field
-                                label="Name" name="name" value=name problem=wrong_name required=true autofocus=true
-                                autocomplete="off"
-                                placeholder="train.py"
-                            />
-                            <TextField label="Text" name="text" value=text problem=wrong_text rows=18 code=true/>
-                            <div class="row">
-                                <SubmitButton icon="check" pending="Saving…">"Make file"</SubmitButton>
-                                <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
-                            </div>
-                        </form>
-                    </Card>
-                </Page>
-            }
-            .into_any()
+                html! {
+                    <Page heading="New file" crumbs=crumbs>
+                        <Card>
+                            <form
+                                method="post" action=action class="stack editor" data-post="save_file" data-colours=""
+                            >
+                                <input type="hidden" name="path" value=path/>
+                                {refusal}
+                                <Field
+                                    label="Name" name="name" value=name problem=wrong_name required=true autofocus=true
+                                    autocomplete="off"
+                                    placeholder="train.py"
+                                />
+                                <TextField label="Text" name="text" value=text problem=wrong_text rows=18 code=true/>
+                                <div class="row">
+                                    <SubmitButton icon="check" pending="Saving…">"Make file"</SubmitButton>
+                                    <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
+                                </div>
+                            </form>
+                        </Card>
+                    </Page>
+                }
             },
         )
     })

@@ -77,7 +77,7 @@ fn show(visit: &Visit, query: Query, sort: Sort, page: FolderPage) -> AnyView {
     let content = content(visit, &query, sort, &page);
     let side = side(visit, &page);
     let filters = filters(&query, &page);
-    view! {
+    html! {
         <Page heading=heading sub=sub crumbs=crumbs actions=actions>
             {notices}
             <div class="split files">
@@ -86,7 +86,6 @@ fn show(visit: &Visit, query: Query, sort: Sort, page: FolderPage) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn actions(slug: &str, page: &FolderPage) -> AnyView {
@@ -99,14 +98,13 @@ fn actions(slug: &str, page: &FolderPage) -> AnyView {
             view! { <LinkButton href=paths::file_zip(slug, path) icon="download">"Download as ZIP"</LinkButton> }
         });
     let refusal = page.refusal.clone();
-    view! {
+    html! {
         {home}
         {zip}
         <LinkButton href=paths::file_page(slug, "new", path) look=Look::Primary icon="plus" disabled_because=refusal>
             "New file"
         </LinkButton>
     }
-    .into_any()
 }
 
 /// What went wrong with the last upload, and what concerns the whole page.
@@ -125,7 +123,7 @@ fn notices(visit: &Visit, page: &FolderPage) -> AnyView {
             />
         }
     });
-    view! { {refused}{deleted}{shared} }.into_any()
+    html! { {refused}{deleted}{shared} }
 }
 
 fn filters(query: &Query, page: &FolderPage) -> AnyView {
@@ -133,15 +131,14 @@ fn filters(query: &Query, page: &FolderPage) -> AnyView {
     let hidden = page.listing.hidden;
     let link = if dots {
         let url = query.clone().from_the_start().with("dots", "").url();
-        view! { <a class="btn ghost sm" href=url>"Hide names with a dot"</a> }.into_any()
+        html! { <a class="btn ghost sm" href=url>"Hide names with a dot"</a> }
     } else if hidden > 0 {
         let url = query.clone().from_the_start().with("dots", "shown").url();
-        view! { <a class="btn ghost sm" href=url>{format!("Show {hidden} hidden")}</a> }.into_any()
+        html! { <a class="btn ghost sm" href=url>{format!("Show {hidden} hidden")}</a> }
     } else {
         ().into_any()
     };
-    view! { <FilterBar query=query.clone() label="Filter files" placeholder="Filter by name">{link}</FilterBar> }
-        .into_any()
+    html! { <FilterBar query=query.clone() label="Filter files" placeholder="Filter by name">{link}</FilterBar> }
 }
 
 fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyView {
@@ -186,7 +183,7 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
     });
     let delete = BulkAction { verb: "Delete", icon: "trash", asks_at: paths::delete_files(slug), is_dangerous: true };
     let (refusal, caption) = (page.refusal.clone(), format!("What is in {}", page.path));
-    view! {
+    html! {
         <BulkForm action=paths::delete_files(slug)>
             <Table
                 class="table tight" caption=caption rows=rows
@@ -205,7 +202,6 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
             <BulkBar noun="files" actions=vec![delete] disabled_because=refusal/>
         </BulkForm>
     }
-    .into_any()
 }
 
 fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
@@ -219,16 +215,15 @@ fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
     let name = entry.name.clone();
     let label = if entry.kind == Kind::Link { format!("{name} (a link)") } else { name.clone() };
     let link = if is_closed {
-        view! { <span class="file faint"><Icon name="lock" class="i-s"/><span>{label}</span></span> }.into_any()
+        html! { <span class="file faint"><Icon name="lock" class="i-s"/><span>{label}</span></span> }
     } else {
-        view! { <a class="file" href=href><Icon name=icon(entry.kind, &path) class="i-s"/><span>{label}</span></a> }
-            .into_any()
+        html! { <a class="file" href=href><Icon name=icon(entry.kind, &path) class="i-s"/><span>{label}</span></a> }
     };
     let size = if is_folder { String::new() } else { bytes(entry.size) };
     let owner = page.owners.of(&path, entry);
     let changed = atelier_domain::Timestamp(entry.changed);
     let menu = menu(slug, page, &path, entry);
-    view! {
+    html! {
         <tr data-key=name.clone()>
             <PickCell id=path.as_str().to_owned() label=format!("Select {name}")/>
             <th scope="row">{link}</th>
@@ -238,7 +233,6 @@ fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
             <td class="menu-cell">{menu}</td>
         </tr>
     }
-    .into_any()
 }
 
 fn menu(slug: &str, page: &FolderPage, path: &FilePath, entry: &Entry) -> AnyView {
@@ -258,11 +252,10 @@ fn menu(slug: &str, page: &FolderPage, path: &FilePath, entry: &Entry) -> AnyVie
             <a href=delete data-confirm=""><Icon name="trash"/>"Delete…"</a>
         }
     });
-    view! {
+    html! {
         <Button look=Look::Ghost small=true icon="more" label=format!("More about {}", entry.name) opens=id.clone()/>
         <div class="menu" id=id popover="auto">{get}{change}</div>
     }
-    .into_any()
 }
 
 fn id_query(path: &str) -> String {
@@ -273,14 +266,13 @@ fn nothing(query: &Query, page: &FolderPage) -> AnyView {
     if !query.get("q").is_empty() {
         let clear = query.clone().from_the_start().with("q", "").url();
         let heading = format!("Nothing here matches “{}”", query.get("q"));
-        return view! {
+        return html! {
             <EmptyState
                 art=false heading=heading text="Names in this folder are searched, not those in the folders below it."
             >
                 <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
             </EmptyState>
-        }
-        .into_any();
+        };
     }
     let text = if page.refusal.is_none() {
         "Drop files on the box beside this, or choose them there. Programs in your instances and jobs find them at the \
@@ -288,7 +280,7 @@ fn nothing(query: &Query, page: &FolderPage) -> AnyView {
     } else {
         "Whoever may write here has put nothing into it yet."
     };
-    view! { <EmptyState heading="This folder is empty" text=text/> }.into_any()
+    html! { <EmptyState heading="This folder is empty" text=text/> }
 }
 
 /// Uploads, new folders, and how much room there is.
@@ -337,7 +329,7 @@ fn side(visit: &Visit, page: &FolderPage) -> AnyView {
     let disk = format!("{} of {} free", bytes(free), bytes(size));
     let (usage, trash) = (paths::files_usage(slug), paths::trash(slug));
     let tree = tree(slug, page);
-    view! {
+    html! {
         {tree}
         {uploads}
         {folder}
@@ -351,19 +343,17 @@ fn side(visit: &Visit, page: &FolderPage) -> AnyView {
             </div>
         </Card>
     }
-    .into_any()
 }
 
 /// The folders from the top down to this one, with those beside them.
 fn tree(slug: &str, page: &FolderPage) -> AnyView {
     let inner = level(slug, page, 0);
     let top = folder_link(slug, page, &FilePath::default());
-    view! {
+    html! {
         <Card heading="Folders">
             <nav class="folder-tree" aria-label="Folders"><ul><li>{top}{inner}</li></ul></nav>
         </Card>
     }
-    .into_any()
 }
 
 /// One level of the tree; the next is inside the folder that leads on.
@@ -388,14 +378,14 @@ fn level(slug: &str, page: &FolderPage, number: usize) -> AnyView {
         let (href, label) = (paths::files(slug, this.folder.as_str()), format!("{text} in {}", this.folder));
         view! { <li><a class="faint" href=href aria-label=label>{text}</a></li> }
     });
-    view! { <ul>{folders}{more}</ul> }.into_any()
+    html! { <ul>{folders}{more}</ul> }
 }
 
 fn folder_link(slug: &str, page: &FolderPage, folder: &FilePath) -> AnyView {
     let name = if folder.is_top() { "Files".to_owned() } else { folder.name().to_owned() };
     let current = (*folder == page.path).then_some("page");
     let href = paths::files(slug, folder.as_str());
-    view! { <a href=href aria-current=current><Icon name="folder" class="i-s"/><span>{name}</span></a> }.into_any()
+    html! { <a href=href aria-current=current><Icon name="folder" class="i-s"/><span>{name}</span></a> }
 }
 
 /// The form for files. Script sends them in pieces, shows how far they are, and goes on after a cut.
@@ -404,7 +394,7 @@ fn upload(slug: &str, page: &FolderPage) -> AnyView {
     let into = page.path.as_str().to_owned();
     // The view macro does not know the attribute that lets one choose a folder.
     let folder = r#"<input class="input" id="f-upload-folder" name="upload" type="file" multiple webkitdirectory>"#;
-    view! {
+    html! {
         <Card heading="Upload">
             <form
                 method="post" action=action enctype="multipart/form-data" class="stack drop" data-post="upload_files"
@@ -434,5 +424,4 @@ fn upload(slug: &str, page: &FolderPage) -> AnyView {
             </form>
         </Card>
     }
-    .into_any()
 }

@@ -14,31 +14,31 @@ pub fn show(slug: &str, path: &FilePath, notebook: Notebook) -> AnyView {
             <p class="faint xs">"Only the first cells are shown. Open the notebook in JupyterLab for all of them."</p>
         }
     });
-    view! { <div class="notebook">{cells}</div>{cut} }.into_any()
+    html! { <div class="notebook">{cells}</div>{cut} }
 }
 
 fn cell(slug: &str, path: &FilePath, number: usize, cell: Cell) -> AnyView {
     let markup = cell.markup;
     if cell.kind == CellKind::Markdown {
-        return view! { <section class="cell prose" inner_html=markup></section> }.into_any();
+        return html! { <section class="cell prose" inner_html=markup></section> };
     }
     let inside = view! { <pre class="source"><code inner_html=markup></code></pre> };
     let count = cell.count.map(|count| view! { <span class="count" aria-hidden="true">{format!("[{count}]")}</span> });
     let outputs: Vec<_> = cell.outputs.into_iter().map(|one| output(slug, path, number, one)).collect();
-    view! { <section class="cell code">{count}<div class="stack-s">{inside}{outputs}</div></section> }.into_any()
+    html! { <section class="cell code">{count}<div class="stack-s">{inside}{outputs}</div></section> }
 }
 
 fn output(slug: &str, path: &FilePath, cell: usize, output: Output) -> AnyView {
     match output {
-        Output::Text(text) => view! { <pre class="output">{text}</pre> }.into_any(),
-        Output::Error(text) => view! { <pre class="output failed">{text}</pre> }.into_any(),
+        Output::Text(text) => html! { <pre class="output">{text}</pre> },
+        Output::Error(text) => html! { <pre class="output failed">{text}</pre> },
         Output::Image { number, words } => {
             let src = paths::notebook_image(slug, path.as_str(), cell, number);
-            view! { <img class="output" src=src alt=words loading="lazy"/> }.into_any()
+            html! { <img class="output" src=src alt=words loading="lazy"/> }
         }
         Output::LeftOut(kinds) => {
             let text = format!("Not shown here, since it could run in your browser: {kinds}. JupyterLab shows it.");
-            view! { <p class="faint xs">{text}</p> }.into_any()
+            html! { <p class="faint xs">{text}</p> }
         }
     }
 }

@@ -8,7 +8,7 @@ use atelier_files::Deleted;
 use leptos::prelude::*;
 
 use crate::components::{
-    Crumb, EmptyState, Icon, LinkButton, Look, NavItem, Page, Pager, PostForm, SubmitButton, Table, Time,
+    Crumb, EmptyState, Icon, LinkButton, Look, NavItem, Page, Pager, PostForm, SubmitButton, Table, Time, heads,
 };
 use crate::files::pages::parts::icon;
 use crate::frame::{Place, Visit, load, studio};
@@ -33,34 +33,27 @@ fn show(visit: &Visit, trash: &[Deleted]) -> AnyView {
     let crumbs = vec![Crumb::new("Files", paths::files(slug, ""))];
     let empty = format!("{}/empty", paths::trash(slug));
     let actions = (!trash.is_empty()).then(|| {
-        view! {
+        html! {
             <LinkButton href=empty look=Look::DangerQuiet icon="trash" dialog=true>"Empty the trash"</LinkButton>
         }
-        .into_any()
     });
     let size = bytes(trash.iter().map(|one| one.size).sum());
     let content = if trash.is_empty() {
         let text = "What you delete in Files comes here and can be brought back for 30 days.";
-        view! { <EmptyState heading="Nothing is in your trash" text=text/> }.into_any()
+        html! { <EmptyState heading="Nothing is in your trash" text=text/> }
     } else {
         let rows: Vec<_> = trash.iter().take(MOST).map(|one| row(visit, one)).collect();
         let text = format!("{}, {size}", counted(trash.len() as u64, "thing", "things"));
-        view! {
+        html! {
             <Table
                 class="table tight" caption="What you deleted" rows=rows
-                head=view! {
-                    <th scope="col">"Where it was"</th>
-                    <th scope="col" class="right">"Size"</th>
-                    <th scope="col" class="right">"Deleted"</th>
-                    <td></td>
-                }
+                head=heads(&[("Where it was", ""), ("Size", "right"), ("Deleted", "right"), ("", "")])
             >
                 <Pager text=text back=None next=None/>
             </Table>
         }
-        .into_any()
     };
-    view! {
+    html! {
         <Page
             heading="Trash" crumbs=crumbs actions=actions
             sub="What you deleted in Files. It counts as used until it is gone; after 30 days it goes by itself."
@@ -68,7 +61,6 @@ fn show(visit: &Visit, trash: &[Deleted]) -> AnyView {
             {content}
         </Page>
     }
-    .into_any()
 }
 
 fn row(visit: &Visit, one: &Deleted) -> AnyView {
@@ -77,7 +69,7 @@ fn row(visit: &Visit, one: &Deleted) -> AnyView {
     let (path, size) = (one.path.to_string(), bytes(one.size));
     let hidden = vec![("ids[]", one.id.clone())];
     let label = format!("Bring back {path}");
-    view! {
+    html! {
         <tr data-key=one.id.clone()>
             <th scope="row">
                 <span class="file"><Icon name=icon(one.kind, &one.path) class="i-s"/><span>{path}</span></span>
@@ -91,5 +83,4 @@ fn row(visit: &Visit, one: &Deleted) -> AnyView {
             </td>
         </tr>
     }
-    .into_any()
 }

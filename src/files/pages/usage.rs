@@ -12,7 +12,7 @@ use crate::components::{Card, Crumb, EmptyState, LinkButton, Meter, NavItem, Pag
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
-/// What nobody has touched for so long may have been forgotten.
+/// Files untouched for this long may have been forgotten.
 const OLD: Span = Span::hours(180 * 24);
 
 /// What uses the room.
@@ -44,7 +44,7 @@ fn show(visit: &Visit, page: &UsagePage) -> AnyView {
     });
     let (at, now, zone) = (page.at, visit.viewer.now, visit.viewer.time_zone.clone());
     let (hints, largest, people) = (hints(visit, page), largest(visit, page), people(page));
-    view! {
+    html! {
         <Page
             heading="What uses the room" crumbs=crumbs
             sub="Counted on disk, your trash and unfinished uploads included."
@@ -63,7 +63,6 @@ fn show(visit: &Visit, page: &UsagePage) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 /// What could go, with what it would free.
@@ -95,15 +94,14 @@ fn hints(visit: &Visit, page: &UsagePage) -> AnyView {
         );
         view! { <Why tone=Tone::Neutral title="Perhaps forgotten" text=text/> }
     });
-    view! { {trash}{uploads}{forgotten} }.into_any()
+    html! { {trash}{uploads}{forgotten} }
 }
 
 fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
     if page.mine.largest.is_empty() {
-        return view! {
+        return html! {
             <EmptyState heading="You keep nothing in Files yet" text="Your largest files are named here."/>
-        }
-        .into_any();
+        };
     }
     let slug = visit.slug();
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
@@ -124,7 +122,7 @@ fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <Card heading="Your largest files" flush=true>
             <TableWrap>
                 <table class="table tight">
@@ -140,7 +138,6 @@ fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
             </TableWrap>
         </Card>
     }
-    .into_any()
 }
 
 fn people(page: &UsagePage) -> AnyView {
@@ -159,7 +156,7 @@ fn people(page: &UsagePage) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <Card heading="Everybody" note="for who sets the limit" flush=true>
             <TableWrap>
                 <table class="table tight">
@@ -175,5 +172,4 @@ fn people(page: &UsagePage) -> AnyView {
             </TableWrap>
         </Card>
     }
-    .into_any()
 }

@@ -43,15 +43,14 @@ fn show(visit: &Visit, detail: FileDetail) -> AnyView {
     let (heading, crumbs) = (detail.path.name().to_owned(), crumbs(slug, &detail.path));
     let shown = match detail.preview {
         Some(preview) => preview_of(slug, &detail.path, preview),
-        None => view! {
+        None => html! {
             <Why
                 tone=Tone::Neutral title="There is nothing to show"
                 text="This is a link, a pipe or a socket. Links are not followed here; open what it points to."
             />
-        }
-        .into_any(),
+        },
     };
-    view! {
+    html! {
         <Page heading=heading crumbs=crumbs actions=actions>
             <div class="split files">
                 <div class="stack preview">{shown}</div>
@@ -59,7 +58,6 @@ fn show(visit: &Visit, detail: FileDetail) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn actions(slug: &str, detail: &FileDetail) -> AnyView {
@@ -82,7 +80,7 @@ fn actions(slug: &str, detail: &FileDetail) -> AnyView {
             <LinkButton href=paths::file_download(slug, path) look=Look::Primary icon="download">"Download"</LinkButton>
         }
     });
-    view! { {edit}{run}{download} }.into_any()
+    html! { {edit}{run}{download} }
 }
 
 fn facts(visit: &Visit, detail: &FileDetail) -> AnyView {
@@ -115,7 +113,7 @@ fn facts(visit: &Visit, detail: &FileDetail) -> AnyView {
             </div>
         }
     });
-    view! {
+    html! {
         <Card heading="About this file">
             <DefList>
                 <Def term="Size">{size}</Def>
@@ -127,7 +125,6 @@ fn facts(visit: &Visit, detail: &FileDetail) -> AnyView {
             {change}
         </Card>
     }
-    .into_any()
 }
 
 /// Where JupyterLab shows a file: the area stands in every home as `workspace`.
@@ -147,14 +144,13 @@ fn preview_of(slug: &str, path: &atelier_domain::files::FilePath, preview: Previ
     match preview {
         Preview::Text { language, markup, is_cut } => {
             let label = format!("The text, as {language}");
-            view! {
+            html! {
                 <pre class="source" tabindex="0" role="region" aria-label=label><code inner_html=markup></code></pre>
                 {cut(is_cut)}
             }
-            .into_any()
         }
         Preview::Markdown { markup, is_cut } => {
-            view! { <article class="card prose" inner_html=markup></article>{cut(is_cut)} }.into_any()
+            html! { <article class="card prose" inner_html=markup></article>{cut(is_cut)} }
         }
         Preview::Table { head, rows, is_cut } => {
             let columns = head.len();
@@ -171,20 +167,19 @@ fn preview_of(slug: &str, path: &atelier_domain::files::FilePath, preview: Previ
                     view! { <tr>{cells}</tr> }
                 })
                 .collect();
-            view! {
+            html! {
                 <TableWrap scrolls="The table">
                     <table class="table tight data"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
                 </TableWrap>
                 {cut(is_cut)}
             }
-            .into_any()
         }
         Preview::Notebook(shown) => notebook::show(slug, path, *shown),
         Preview::Image => {
             let (src, alt) = (paths::file_image(slug, path.as_str()), format!("The picture {}", path.name()));
-            view! { <figure class="card picture"><img src=src alt=alt/></figure> }.into_any()
+            html! { <figure class="card picture"><img src=src alt=alt/></figure> }
         }
-        Preview::None { why } => view! { <EmptyState art=false heading="There is no preview" text=why/> }.into_any(),
+        Preview::None { why } => html! { <EmptyState art=false heading="There is no preview" text=why/> },
     }
 }
 

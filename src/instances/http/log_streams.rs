@@ -24,7 +24,7 @@ use crate::server::log_stream::{self, Known, Source, last_id, refused};
 use crate::server::state::AppState;
 use crate::server::{caller, downloads};
 
-/// How often a file is looked at that nobody tells about.
+/// How often a file is polled that reports no changes.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// How much is known already.

@@ -90,8 +90,7 @@ fn show(
 }
 
 fn refusal(visit: &Visit) -> Option<String> {
-    let denied = visit.viewer.rights.check(Action::InstanceCreate, Whose::Own).err();
-    denied.map(|denied| visit.viewer.why_not(&denied))
+    visit.viewer.refused(Action::InstanceCreate, Whose::Own)
 }
 
 fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) -> AnyView {
@@ -106,7 +105,7 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
             </p>
         }
     });
-    view! {
+    html! {
         <EmptyState
             heading="Your workstations will be here"
             text="An instance is a machine of your own with JupyterLab and a terminal. It sleeps when you do, and your \
@@ -130,12 +129,11 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
             <WayOut href=paths::roles(slug) icon="shield" label="Roles" help="Who may create, start and stop what."/>
         </div>
     }
-    .into_any()
 }
 
 fn nothing_fits(query: &Query) -> AnyView {
     let clear = query.path().to_owned();
-    view! {
+    html! {
         <EmptyState
             art=false heading="No instance fits this filter"
             text="Names, sizes, owners and tags are searched. Narrow with owner:me, state:running, size:gpu* or \
@@ -144,7 +142,6 @@ fn nothing_fits(query: &Query) -> AnyView {
             <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
         </EmptyState>
     }
-    .into_any()
 }
 
 fn filters(query: &Query, page: &InstancePage) -> AnyView {
@@ -153,13 +150,12 @@ fn filters(query: &Query, page: &InstancePage) -> AnyView {
         .zip(page.counts)
         .map(|(view, count)| QuickFilter::new("view", view.key(), view.label()).counting(count))
         .collect();
-    view! {
+    html! {
         <FilterBar
             query=query.clone() label="Filter instances" placeholder="Filter by owner:me, state:running, size:gpu*"
             quick=quick
         />
     }
-    .into_any()
 }
 
 fn table(visit: &Visit, query: &Query, sort: Sort, page: InstancePage) -> AnyView {
@@ -183,9 +179,8 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: InstancePage) -> AnyVie
         is_dangerous: verb == Verb::DeleteInstance,
     });
     let actions = actions.collect::<Vec<_>>();
-    let refusal = visit.viewer.rights.check(Verb::StopInstance.right(), Whose::Own).err();
-    let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
-    view! {
+    let refusal = visit.viewer.refused(Verb::StopInstance.right(), Whose::Own);
+    html! {
         <BulkForm action=paths::confirm_instances(slug, Verb::StopInstance.key())>
             <TableWrap>
                 <table class="table instances">
@@ -209,7 +204,6 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: InstancePage) -> AnyVie
             <BulkBar noun="instances" actions=actions disabled_because=refusal/>
         </BulkForm>
     }
-    .into_any()
 }
 
 /// How many there are, what they cost, and in which zone times are.
@@ -236,10 +230,9 @@ fn line(visit: &Visit, row: InstanceView, cpu: Vec<u32>) -> impl IntoView + use<
     let owner = if row.is_own() { "you".to_owned() } else { row.owner_name.clone() };
     let cost = row.cost_today.map_or_else(
         || {
-            view! { <span class="l1 faint" title="Your roles show only what your own things cost">"–"</span> }
-                .into_any()
+            html! { <span class="l1 faint" title="Your roles show only what your own things cost">"–"</span> }
         },
-        |cost| view! { <span class="l1">{cost.said(&row.currency)}</span> }.into_any(),
+        |cost| html! { <span class="l1">{cost.said(&row.currency)}</span> },
     );
     let rate = if row.instance.node.is_some() { format!("{}/h", row.per_hour()) } else { "off".to_owned() };
     let is_bad =
@@ -285,7 +278,7 @@ fn apps(visit: &Visit, row: &InstanceView) -> AnyView {
     };
     let inside = match row.state {
         InstanceState::Running | InstanceState::JobRunning if may(Verb::OpenInstance) => {
-            view! { {app(JUPYTER, "/lab", "notebook", "Lab")}{app(TERMINAL, "/", "terminal", "Terminal")} }.into_any()
+            html! { {app(JUPYTER, "/lab", "notebook", "Lab")}{app(TERMINAL, "/", "terminal", "Terminal")} }
         }
         InstanceState::SetupFailed | InstanceState::UserSetupFailed => {
             let rescue = may(Verb::OpenInstance).then(|| app(TERMINAL, "/", "terminal", "Rescue"));
@@ -293,10 +286,10 @@ fn apps(visit: &Visit, row: &InstanceView) -> AnyView {
                 let (href, label) = (paths::instance_tab(slug, name, "logs"), format!("Log of {name}"));
                 view! { <a class="app" href=href aria-label=label><Icon name="audit"/>"Log"</a> }
             });
-            view! { {rescue}{log} }.into_any()
+            html! { {rescue}{log} }
         }
         _ if row.judge(&visit.viewer.rights, Verb::StartInstance) == Ok(Legality::Yes) => start().into_any(),
         _ => ().into_any(),
     };
-    view! { <span class="apps">{inside}</span> }.into_any()
+    html! { <span class="apps">{inside}</span> }
 }

@@ -62,18 +62,17 @@ fn show(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> An
     ];
     let content = match &detail.apps_trouble {
         Some(trouble) => {
-            view! { <Why tone=Tone::Warning title="Applications cannot be opened" text=trouble.clone()/> }.into_any()
+            html! { <Why tone=Tone::Warning title="Applications cannot be opened" text=trouble.clone()/> }
         }
         None => content(visit, detail, app, next),
     };
     let state = view! { <span data-live="state"><StateTag state=StateWord::of_instance(row.state) pill=true/></span> };
     let heading = format!("{} on {}", app.label, row.name);
-    view! {
+    html! {
         <Page heading=heading crumbs=crumbs beside=state.into_any()>
             <div class="stack waiting" data-live="opening" data-every="2">{content}</div>
         </Page>
     }
-    .into_any()
 }
 
 fn content(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> AnyView {
@@ -82,13 +81,12 @@ fn content(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) ->
         AppLook::Ready => {
             let enter = paths::enter_app(slug, name, &app.name, next);
             let (go, title, open) = (enter.clone(), format!("{} is ready", app.label), format!("Open {}", app.label));
-            view! {
+            html! {
                 <Why tone=Tone::Good title=title>
                     <span data-go=go></span>
                     <LinkButton href=enter look=Look::Primary icon="external">{open}</LinkButton>
                 </Why>
             }
-            .into_any()
         }
         AppLook::Starting => waiting(detail, app),
         AppLook::Failed => {
@@ -97,8 +95,7 @@ fn content(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) ->
                 return failure;
             }
             let logs = format!("{}?log={}", paths::instance_tab(slug, name, "logs"), app.name);
-            view! { {failure}<div class="row"><LinkButton href=logs icon="audit">"Whole log"</LinkButton></div> }
-                .into_any()
+            html! { {failure}<div class="row"><LinkButton href=logs icon="audit">"Whole log"</LinkButton></div> }
         }
         AppLook::Off if !detail.view.is_own() => asleep_for_visitor(visit, detail, app),
         AppLook::Off => asleep(visit, detail, app, next),
@@ -115,7 +112,7 @@ fn waiting(detail: &InstanceDetail, app: &AppView) -> AnyView {
     });
     let said = app.said.clone();
     let title = format!("{} opens here as soon as it answers", app.label);
-    view! {
+    html! {
         <noscript><meta http-equiv="refresh" content="2"/></noscript>
         <div class="why" data-state="starting" role="status">
             <Glyph name="starting"/>
@@ -124,7 +121,6 @@ fn waiting(detail: &InstanceDetail, app: &AppView) -> AnyView {
         {why}
         {start}
     }
-    .into_any()
 }
 
 /// It is off: the start that leads on to it, or why there is none.
@@ -138,12 +134,11 @@ fn asleep(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> 
         };
         let reason = row.cause.as_ref().map(|cause| format!(" {}", cause.sentence())).unwrap_or_default();
         let (title, look) = (format!("{} cannot be opened now", app.label), format!("Look at {}", row.name));
-        return view! {
+        return html! {
             <Why tone=Tone::Warning title=title text=format!("{text}{reason}")>
                 <LinkButton href=back>{look}</LinkButton>
             </Why>
-        }
-        .into_any();
+        };
     }
     let hidden = vec![("instance", row.name.clone()), ("app", app.name.clone()), ("next", next.to_owned())];
     let state = visit.form("wake_instance");
@@ -151,7 +146,7 @@ fn asleep(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> 
     let when = if row.state == InstanceState::Stopped { "is stopped" } else { "is on its way off" };
     let (size, price) = (&row.instance.size, row.per_hour());
     let text = format!("{} {when}. It starts on {size}, at {price}/h, and then {} opens.", row.name, app.label);
-    view! {
+    html! {
         <Card heading=format!("{} sleeps", row.name)>
             <p>{text}</p>
             <PostForm function="wake_instance" state=state hidden=hidden class="row">
@@ -160,7 +155,6 @@ fn asleep(visit: &Visit, detail: &InstanceDetail, app: &AppView, next: &str) -> 
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 /// It is off, and shared: only its owner wakes it.
@@ -173,11 +167,10 @@ fn asleep_for_visitor(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> 
         row.owner_name, app.label, row.owner_name
     );
     let (back, look) = (paths::instance(visit.slug(), &row.name), format!("Look at {}", row.name));
-    view! {
+    html! {
         <noscript><meta http-equiv="refresh" content="10"/></noscript>
         <Why tone=Tone::Neutral title=title text=text><LinkButton href=back>{look}</LinkButton></Why>
     }
-    .into_any()
 }
 
 /// Somebody else's, and not shared: only its owner opens it, whatever the role.
@@ -204,7 +197,7 @@ fn not_yours(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
     let (heading, title) =
         (format!("{} of {} is not yours to open", app.label, row.name), format!("Only {} opens it", row.owner_name));
     let look = format!("Look at {}", row.name);
-    view! {
+    html! {
         <Page heading=heading title="Not yours to open">
             <div class="stack waiting">
                 <Why tone=Tone::Denied title=title text=text code=code>
@@ -214,5 +207,4 @@ fn not_yours(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }

@@ -7,42 +7,33 @@ use atelier_studio::instances::commands::JUPYTER;
 use atelier_studio::instances::sharing::SharedWithMe;
 use leptos::prelude::*;
 
-use crate::components::{Card, Icon, StateTag, StateWord, TableWrap, Time, Who};
+use crate::components::{Card, Icon, StateTag, StateWord, Table, Time, Who, heads};
 use crate::frame::Visit;
 
 /// The card; nothing where nothing is shared.
 pub fn card(visit: &Visit, rows: &[SharedWithMe]) -> AnyView {
     if rows.is_empty() {
-        return view! { <div data-live="shared"></div> }.into_any();
+        return html! { <div data-live="shared"></div> };
     }
     let note = counted(rows.len() as u64, "application", "applications");
     let rows: Vec<_> = rows.iter().map(|row| line(visit, row)).collect();
-    view! {
+    html! {
         <div data-live="shared" data-every="5">
             <Card heading="Shared with you" note=note flush=true>
-                <TableWrap>
-                    <table class="table tight">
-                        <caption class="sr">"Applications that others share with you"</caption>
-                        <thead>
-                            <tr>
-                                <th scope="col">"Application"</th><th scope="col">"State"</th>
-                                <th scope="col">"From"</th><th scope="col">"Until"</th><td></td>
-                            </tr>
-                        </thead>
-                        <tbody>{rows}</tbody>
-                    </table>
-                </TableWrap>
+                <Table
+                    class="table tight" caption="Applications that others share with you" rows=rows
+                    head=heads(&[("Application", ""), ("State", ""), ("From", ""), ("Until", ""), ("", "")])
+                />
             </Card>
         </div>
     }
-    .into_any()
 }
 
 fn line(visit: &Visit, row: &SharedWithMe) -> AnyView {
     let slug = visit.slug();
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let until = match row.until {
-        Some(until) => view! { <Time at=until now=now zone=zone absolute=true/> }.into_any(),
+        Some(until) => html! { <Time at=until now=now zone=zone absolute=true/> },
         None => "no end".into_any(),
     };
     let is_up = matches!(row.state, InstanceState::Running | InstanceState::JobRunning);
@@ -50,7 +41,7 @@ fn line(visit: &Visit, row: &SharedWithMe) -> AnyView {
     let next = if row.app == JUPYTER { "/lab" } else { "/" };
     let way = if is_up {
         let (href, label) = (paths::open_app(slug, &row.name, &row.app, next), format!("Open {title}"));
-        view! {
+        html! {
             <span class="apps">
                 <a class="app" href=href target="_blank" rel="noopener" aria-label=label>
                     <Icon name="external"/>
@@ -58,12 +49,11 @@ fn line(visit: &Visit, row: &SharedWithMe) -> AnyView {
                 </a>
             </span>
         }
-        .into_any()
     } else {
-        view! { <span class="l2">{format!("{} starts it", row.owner.name)}</span> }.into_any()
+        html! { <span class="l2">{format!("{} starts it", row.owner.name)}</span> }
     };
     let key = format!("{}-{}", row.instance, row.app);
-    view! {
+    html! {
         <tr data-key=key>
             <th scope="row">
                 <span class="name">{title}</span>
@@ -75,5 +65,4 @@ fn line(visit: &Visit, row: &SharedWithMe) -> AnyView {
             <td class="right">{way}</td>
         </tr>
     }
-    .into_any()
 }

@@ -33,7 +33,7 @@ use crate::error::AppError;
 use crate::instances::rest::actions::{shown, status_of};
 use crate::instances::rest::view::{InstanceView, path};
 use crate::jobs::rest::owner_of;
-use crate::server::rest::asked::{Asked, Json, Parameters, beside, span};
+use crate::server::rest::asked::{Asked, Json, Parameters, span};
 use crate::server::rest::people::People;
 use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::rest::view::{created, json};
@@ -42,7 +42,7 @@ use crate::server::rest::view::{created, json};
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// The most instances in one answer.
 const MOST_LISTED: usize = 500;
-/// How many unless somebody says otherwise.
+/// How many unless the request says otherwise.
 const LISTED: usize = 50;
 
 #[derive(Debug, Serialize)]
@@ -184,7 +184,7 @@ pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<C
     if let Some(tags) = &change.tags {
         tags.check().map_err(AppError::from)?;
     }
-    let id_of_tags = beside(&id, "tags");
+    let id_of_tags = id.beside("tags");
     let Change { idle_minutes, idle_counts, keeps_quota, tags, .. } = change;
     if configures {
         let settings = Settings { idle_minutes, idle_counts, keeps_quota };

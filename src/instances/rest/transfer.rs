@@ -1,4 +1,4 @@
-//! Giving an instance to somebody else over the API.
+//! Transfers of instances over the API.
 
 use atelier_domain::compute::verb::Verb;
 use atelier_domain::text::parse_why;

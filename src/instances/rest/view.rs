@@ -56,7 +56,7 @@ struct NextView {
     stops: Option<StopView>,
     /// When it stops if nothing counts as activity from now on.
     idle_stops: Option<When>,
-    /// Not stopped for want of activity before then.
+    /// Idle shutdown waits until then.
     kept_until: Option<When>,
     is_announced: bool,
 }

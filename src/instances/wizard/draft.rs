@@ -22,7 +22,7 @@ const MOST: u64 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
 struct Draft {
-    /// Whose it is: nobody else reads it.
+    /// Only its owner reads it.
     person: UserId,
     fields: Fields,
 }

@@ -28,7 +28,7 @@ pub struct Known {
     pub people: Vec<(UserId, String)>,
 }
 
-/// An instance as somebody asks for it, every field judged by itself.
+/// A requested instance; every field is checked.
 #[derive(Clone, Debug)]
 pub struct NewInstanceForm {
     /// The id of the command, so that the same form sent twice makes one instance.

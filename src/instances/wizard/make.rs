@@ -1,18 +1,21 @@
 //! The last step: the instance is made, then what starts and stops it.
 
 use atelier_domain::paths;
-use atelier_domain::text::Problem;
 use atelier_studio::caller::Caller;
-use atelier_studio::instances::create::{beside_size, create};
+use atelier_studio::instances::create::{OF_SIZE, create};
 use atelier_studio::schedules::commands as schedule;
 
 use crate::error::AppError;
 use crate::instances::wizard::judge::NewInstanceForm;
 
+/// Refusals and fields by the names that fields have here.
+const FIELDS: [(&str, &str); 2] = [("idle", "idle_minutes"), ("name-taken", "name")];
+
 /// Makes the instance and its schedules. Says where it is and what happens now.
 pub async fn make(caller: &Caller, form: &NewInstanceForm) -> Result<(String, String), AppError> {
     let (name, starts) = (&form.request.name, form.request.starts);
-    let made = create(caller, form.id.clone(), &form.request).await.map_err(beside_its_field)?;
+    let made = create(caller, form.id.clone(), &form.request).await;
+    let made = made.map_err(|error| error.beside(&FIELDS).beside(&OF_SIZE))?;
     let next = paths::instance(&caller.actor()?.workspace.slug, name);
     let mut said = match starts {
         true => format!("{name} was created and starts now."),
@@ -24,18 +27,4 @@ pub async fn make(caller: &Caller, form: &NewInstanceForm) -> Result<(String, St
         said.push_str(&format!(" Its schedule could not be added: {error} Set it on its page of schedules."));
     }
     Ok((next, said))
-}
-
-/// Refusals that one field is to blame for, under the names that fields have here.
-fn beside_its_field(error: AppError) -> AppError {
-    match error {
-        AppError::Invalid { mut problems } => {
-            for problem in problems.iter_mut().filter(|problem| problem.field == "idle") {
-                problem.field = "idle_minutes".into();
-            }
-            AppError::Invalid { problems }
-        }
-        AppError::Refused { code, message } if code == "name-taken" => Problem::new("name", message).into(),
-        other => beside_size(other),
-    }
 }

@@ -47,13 +47,13 @@ fn show(visit: &Visit, state: &FormState, wizard: Wizard) -> AnyView {
     let back = paths::compute(slug, "instances");
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Instances", back.clone())];
     let content = if wizard.sizes.is_empty() { no_sizes(visit) } else { form(visit, state, wizard, back) };
-    view! { <Page heading="New instance" crumbs=crumbs>{content}</Page> }.into_any()
+    html! { <Page heading="New instance" crumbs=crumbs>{content}</Page> }
 }
 
 fn no_sizes(visit: &Visit) -> AnyView {
     let (add, refusal) = (paths::size(visit.slug(), "new"), visit.viewer.may(Action::SizeWrite).err());
     let refusal = refusal.map(|denied| visit.viewer.why_not(&denied));
-    view! {
+    html! {
         <EmptyState
             heading="There are no sizes yet"
             text="An instance runs on a node of one size. The catalogue is empty, so nothing can be chosen."
@@ -61,7 +61,6 @@ fn no_sizes(visit: &Visit) -> AnyView {
             <LinkButton href=add look=Look::Primary icon="plus" disabled_because=refusal>"Add size"</LinkButton>
         </EmptyState>
     }
-    .into_any()
 }
 
 fn form(visit: &Visit, state: &FormState, wizard: Wizard, back: String) -> AnyView {
@@ -97,7 +96,7 @@ fn form(visit: &Visit, state: &FormState, wizard: Wizard, back: String) -> AnyVi
         .chain(DAYS.iter().flat_map(|day| [(*day).to_owned(), format!("{day}_start"), format!("{day}_stop")]))
         .collect();
     let side = crate::instances::wizard::page_summary::side(step, &wizard.summary);
-    view! {
+    html! {
         {lost}
         <form
             method="post" action=paths::new_instance_step(slug) enctype="multipart/form-data" class="split" novalidate
@@ -116,7 +115,6 @@ fn form(visit: &Visit, state: &FormState, wizard: Wizard, back: String) -> AnyVi
             {side}
         </form>
     }
-    .into_any()
 }
 
 /// What was typed in the other steps.
@@ -143,7 +141,7 @@ fn stepper(current: Step) -> AnyView {
             }
         })
         .collect();
-    view! { <ol class="steps" aria-label="Steps">{steps}</ol> }.into_any()
+    html! { <ol class="steps" aria-label="Steps">{steps}</ol> }
 }
 
 fn ways(step: Step, back: String) -> AnyView {
@@ -156,18 +154,17 @@ fn ways(step: Step, back: String) -> AnyView {
             <button class="btn" type="submit" name="go" value=next.key()>{label}<Icon name="arrow"/></button>
         }
     });
-    view! {
+    html! {
         <div class="row-between">
             <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
             <span class="row">{before}{next}</span>
         </div>
     }
-    .into_any()
 }
 
 fn tags(state: &FormState) -> AnyView {
     let value = state.value("tags", "");
-    view! {
+    html! {
         <section class="card">
             <header><h2>"Tags"</h2></header>
             <div class="body stack">
@@ -178,5 +175,4 @@ fn tags(state: &FormState) -> AnyView {
             </div>
         </section>
     }
-    .into_any()
 }

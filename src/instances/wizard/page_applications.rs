@@ -3,7 +3,7 @@
 use atelier_domain::compute::script::{MAX_SCRIPT_BYTES, ScriptKind};
 use leptos::prelude::*;
 
-use crate::components::{Icon, TextField};
+use crate::components::{Icon, TextField, problem_line};
 use crate::form::FormState;
 use crate::frame::Visit;
 use crate::instances::pages::detail::scripts::{label, names};
@@ -20,7 +20,7 @@ pub fn step(_visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         view! { <p class="muted"><Icon name="info" class="i-s"/>" "{text}</p> }
     });
     let scripts: Vec<_> = ScriptKind::ALL.into_iter().map(|kind| script(kind, state, wizard)).collect();
-    view! {
+    html! {
         <section class="card">
             <header><h2>"Applications"</h2></header>
             <div class="body cols-2 apps">
@@ -41,7 +41,6 @@ pub fn step(_visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         {behalf}
         {scripts}
     }
-    .into_any()
 }
 
 fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
@@ -55,12 +54,10 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
     let upload_id = format!("f-{file}");
     let (help_id, problem_id) = (format!("{upload_id}-help"), format!("{upload_id}-problem"));
     let described = if problem.is_some() { format!("{problem_id} {help_id}") } else { help_id.clone() };
-    let problem = problem.map(|problem| {
-        view! { <p class="err" id=problem_id><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p> }
-    });
+    let problem = problem_line(&problem_id, problem);
     let most = format!("In place of what is typed above. Text, at most {} KiB.", MAX_SCRIPT_BYTES >> 10);
     let uploaded = format!("{heading}, uploaded");
-    view! {
+    html! {
         <section class="card script">
             <header><h2>{heading}</h2><span class="push note">{help}</span></header>
             <div class="body stack">
@@ -89,5 +86,4 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
             </div>
         </section>
     }
-    .into_any()
 }

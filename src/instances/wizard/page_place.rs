@@ -15,7 +15,7 @@ pub fn schedule(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
     let fields = &wizard.fields;
     let week = grid::card(fields, state, &visit.viewer.time_zone, None, None);
     let (jobs, idle) = (jobs::choices(fields, state), idle::field(fields, state, &wizard.known.rules));
-    view! {
+    html! {
         <Checkbox
             name="scheduled" label="Start and stop it by a weekly schedule" ticked=fields.is_on("scheduled")
             help="Without one it runs when you start it, until you or idle shutdown stop it."
@@ -26,7 +26,6 @@ pub fn schedule(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
             <div class="body stack">{idle}</div>
         </section>
     }
-    .into_any()
 }
 
 /// Whose it is, and what it keeps while it is stopped.
@@ -47,7 +46,7 @@ pub fn access(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         choice("release", "Give it back", "Others can use it meanwhile. A start may have to wait for it.", chosen),
         choice("keep", "Keep it", "A start never waits for quota. It counts against the limits all the time.", chosen),
     ];
-    view! {
+    html! {
         <section class="card">
             <header><h2>"Who may open it"</h2></header>
             <div class="body stack">
@@ -72,5 +71,4 @@ pub fn access(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
             </div>
         </section>
     }
-    .into_any()
 }

@@ -49,9 +49,9 @@ pub fn step(visit: &Visit, _state: &FormState, wizard: &Wizard) -> AnyView {
         .map(|tag| view! { <span class="tag">{tag.to_owned()}</span> })
         .collect();
     let tags = if tags.is_empty() {
-        view! { "None" }.into_any()
+        html! { "None" }
     } else {
-        view! { <span class="row-tight tags">{tags}</span> }.into_any()
+        html! { <span class="row-tight tags">{tags}</span> }
     };
     let chosen = if fields.get("begin") == "stopped" { "stopped" } else { "now" };
     let begins = vec![
@@ -59,7 +59,7 @@ pub fn step(visit: &Visit, _state: &FormState, wizard: &Wizard) -> AnyView {
         choice("stopped", "Leave it stopped", "It waits for its first start, by hand or by schedule.", chosen),
     ];
     let (name, size) = (value("name").trim().to_lowercase(), value("size"));
-    view! {
+    html! {
         <section class="card">
             <header><h2>"Review"</h2></header>
             <div class="body">
@@ -84,7 +84,6 @@ pub fn step(visit: &Visit, _state: &FormState, wizard: &Wizard) -> AnyView {
             </div>
         </section>
     }
-    .into_any()
 }
 
 fn script(kind: ScriptKind, wizard: &Wizard) -> String {

@@ -26,9 +26,9 @@ pub fn step(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
     let unseen = (!rows.iter().any(|row| row.name == chosen) && !chosen.is_empty())
         .then(|| view! { <input type="hidden" name="size" value=chosen.clone()/> });
     let table = if rows.is_empty() {
-        view! { <p class="muted">"No size is of that kind."</p> }.into_any()
+        html! { <p class="muted">"No size is of that kind."</p> }
     } else {
-        view! { <SizeTable rows=rows chosen=chosen for_oneself=true problem=state.problem("size")/> }.into_any()
+        html! { <SizeTable rows=rows chosen=chosen for_oneself=true problem=state.problem("size")/> }
     };
     let kinds: Vec<_> = KINDS
         .iter()
@@ -38,7 +38,7 @@ pub fn step(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
             view! { <button type="submit" name="kind" value=value aria-pressed=pressed>{*label}</button> }
         })
         .collect();
-    view! {
+    html! {
         <div class="cols-2">{name}{owner}</div>
         <section class="card wizard-sizes">
             <header>
@@ -49,7 +49,6 @@ pub fn step(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
             <div class="body">{unseen}{table}</div>
         </section>
     }
-    .into_any()
 }
 
 fn kind_of(shape: Resources, kind: &str) -> bool {
@@ -71,7 +70,7 @@ fn name(state: &FormState, wizard: &Wizard) -> AnyView {
         None => wizard.name.clone(),
     };
     let is_wrong = matches!(verdict, NameVerdict::Wrong(_));
-    view! {
+    html! {
         <div class="field">
             <label for="f-name">"Name"</label>
             <input
@@ -86,7 +85,6 @@ fn name(state: &FormState, wizard: &Wizard) -> AnyView {
             </p>
         </div>
     }
-    .into_any()
 }
 
 /// What is said about a name: the part that is asked for again while one types.
@@ -97,7 +95,7 @@ pub fn name_answer(verdict: &NameVerdict) -> AnyView {
         NameVerdict::Wrong(words) => ("answer err", Some(("warn", words.clone()))),
     };
     let inside = inside.map(|(icon, words)| view! { <Icon name=icon class="i-s"/><span class="label">{words}</span> });
-    view! { <p class=class id="f-name-answer" data-answer="name" role="status">{inside}</p> }.into_any()
+    html! { <p class=class id="f-name-answer" data-answer="name" role="status">{inside}</p> }
 }
 
 /// Whose it will be.
@@ -107,20 +105,18 @@ pub fn owner(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
         Some(_) => {
             let options = vec![(String::new(), me)];
             let help = "Making one for somebody else needs the right instance.create-for.";
-            view! { <SelectField label="For" name="owner" options=options problem=state.problem("owner") help=help/> }
-                .into_any()
+            html! { <SelectField label="For" name="owner" options=options problem=state.problem("owner") help=help/> }
         }
         None => {
             let mut options = vec![(String::new(), me)];
             options.extend(wizard.known.people.iter().map(|(id, name)| (id.as_str().to_owned(), name.clone())));
             let help = "Only this person can open it.";
             let value = wizard.fields.get("owner").to_owned();
-            view! {
+            html! {
                 <SelectField
                     label="For" name="owner" options=options value=value problem=state.problem("owner") help=help
                 />
             }
-            .into_any()
         }
     }
 }

@@ -11,19 +11,17 @@ pub fn side(step: Step, summary: &Summary) -> AnyView {
     let part = part(summary);
     let (button, help) = match step {
         Step::Review => (
-            view! {
+            html! {
                 <SubmitButton name="go" value="create" pending="Creating…" block=true large=true icon="plus">
                     "Create instance"
                 </SubmitButton>
-            }
-            .into_any(),
+            },
             "Everything but the name can be changed later.",
         ),
         _ => (
-            view! {
+            html! {
                 <SubmitButton name="go" value="review" block=true large=true>"Review + create"</SubmitButton>
-            }
-            .into_any(),
+            },
             "The other steps have safe defaults. Everything but the name can be changed later.",
         ),
     };
@@ -34,7 +32,7 @@ pub fn side(step: Step, summary: &Summary) -> AnyView {
             </SubmitButton>
         </div>
     };
-    view! {
+    html! {
         <aside class="stack sticky-side">
             <section class="card" aria-labelledby="summary-title">
                 <header><h2 id="summary-title">"Summary"</h2></header>
@@ -48,7 +46,6 @@ pub fn side(step: Step, summary: &Summary) -> AnyView {
             </section>
         </aside>
     }
-    .into_any()
 }
 
 /// The summary alone: what is asked for again while one types.
@@ -73,7 +70,7 @@ pub fn part(summary: &Summary) -> AnyView {
             </details>
         }
     });
-    view! {
+    html! {
         <div class="quote" data-quote-part="">
             <div class="stack" role="status">
                 {figure}
@@ -84,7 +81,6 @@ pub fn part(summary: &Summary) -> AnyView {
             {request}
         </div>
     }
-    .into_any()
 }
 
 fn quota(quota: &QuotaAfter) -> AnyView {
@@ -93,7 +89,7 @@ fn quota(quota: &QuotaAfter) -> AnyView {
     let value = after.min(limit).to_string();
     let note = (!note.is_empty()).then(|| view! { <small class="faint">{note}</small> });
     let name = label.clone();
-    view! {
+    html! {
         <div class="quota">
             <span class="row-between"><span>{label}</span><span class="num">{said.clone()}</span></span>
             <meter min="0" max=limit.to_string() low=low high=high optimum="0" value=value aria-label=name>
@@ -102,5 +98,4 @@ fn quota(quota: &QuotaAfter) -> AnyView {
             {note}
         </div>
     }
-    .into_any()
 }

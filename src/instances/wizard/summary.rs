@@ -1,4 +1,4 @@
-//! What an instance as it stands in the wizard would be: its price, its hours, the quota after it, and the
+//! What the instance in the wizard would be: its price, its hours, the quota after it, and the
 //! same as a request to the API. Only the server works this out; script asks again while one types.
 
 use atelier_domain::access::{Action, Whose};
@@ -99,7 +99,7 @@ pub(super) async fn summarise(
     Ok(Summary { price: Some(price), how, facts, quota, notes, request })
 }
 
-/// A month by the schedule, or an hour if nobody knows how long it runs.
+/// A month by the schedule, or an hour if the run time is unknown.
 fn priced(size: &Size, awake_a_week: Option<Span>, currency: &str) -> ((String, String), String) {
     let hour = size.price.said(currency);
     let Some(week) = awake_a_week else {

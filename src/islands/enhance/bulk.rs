@@ -23,7 +23,7 @@ pub fn install() {
         }
         show_counts(&form);
     });
-    // The boxes are still as they were while the event is under way.
+    // The boxes haven't changed yet while the event is being handled.
     listen(&document(), "reset", |_: Event| {
         wasm_bindgen_futures::spawn_local(async {
             sleep(0).await;

@@ -18,7 +18,7 @@ const APART_MILLIS: i32 = 500;
 const FLASH_MILLIS: i32 = 600;
 const QUIET_MILLIS: i32 = 3_000;
 
-/// Fetches when asked, one at a time; what is asked meanwhile is one more fetch.
+/// Fetches when asked, one at a time; further requests become one more fetch.
 #[derive(Clone)]
 pub struct Refresher(Rc<Inner>);
 

@@ -4,7 +4,7 @@ use atelier_domain::paths;
 use atelier_studio::jobs::detail::JobDetail;
 use leptos::prelude::*;
 
-use crate::components::{Card, Query, TableWrap, Time};
+use crate::components::{Card, Query, Table, Time, heads};
 use crate::frame::Visit;
 use crate::jobs::pages::words::lasted;
 
@@ -29,15 +29,15 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
                 .take(MOST_NODES)
                 .map(|node| {
                     let href = base.clone().with("attempt", &number).with("node", &node.0.to_string()).url();
-                    view! { <a href=href>{node.to_string()}</a>" " }.into_any()
+                    html! { <a href=href>{node.to_string()}</a>" " }
                 })
                 .collect();
             if attempt.nodes.len() > MOST_NODES {
-                nodes.push(view! { {format!("and {} more", attempt.nodes.len() - MOST_NODES)} }.into_any());
+                nodes.push(html! { {format!("and {} more", attempt.nodes.len() - MOST_NODES)} });
             }
             let started = match attempt.started {
-                Some(at) => view! { <Time at=at now=now zone=zone.clone()/> }.into_any(),
-                None => view! { <span class="faint">"not yet"</span> }.into_any(),
+                Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
+                None => html! { <span class="faint">"not yet"</span> },
             };
             let ran = attempt.started.map(|from| lasted(from, attempt.ended.unwrap_or(now))).unwrap_or_default();
             // What has not run has nothing to say here on a phone.
@@ -57,24 +57,15 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <Card heading="Attempts" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"Attempts, the newest first"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Attempt"</th>
-                            <th scope="col">"Nodes and their logs"</th>
-                            <th scope="col">"Started"</th>
-                            <th scope="col" class="right">"Ran"</th>
-                            <th scope="col">"How it ended"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="Attempts, the newest first" rows=rows
+                head=heads(&[
+                    ("Attempt", ""), ("Nodes and their logs", ""), ("Started", ""), ("Ran", "right"),
+                    ("How it ended", ""),
+                ])
+            />
         </Card>
     }
-    .into_any()
 }

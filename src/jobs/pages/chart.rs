@@ -24,7 +24,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
     let asked = ((shape.cores * nodes) as f64 / 1_000.0, (shape.memory * nodes) as f64);
     let first = chart("Processor", &metrics.cores, asked.0, cores, "s1", &times);
     let second = chart("Memory", &metrics.memory, asked.1, memory, "s6", &times);
-    view! { <Card heading="Metrics"><div class="stack">{first}{second}</div></Card> }.into_any()
+    html! { <Card heading="Metrics"><div class="stack">{first}{second}</div></Card> }
 }
 
 fn chart(
@@ -56,7 +56,7 @@ fn chart(
     let said = format!("at most {}", say(series.most));
     let (now, ceiling) = (say(series.last), say(top));
     let (name, from, to) = (name.to_owned(), times.0.clone(), times.1.clone());
-    view! {
+    html! {
         <div>
             <div class="row-between"><span>{name}" "<b>{now}</b></span><span class="faint xs">{said}</span></div>
             <div class="chart low">
@@ -70,5 +70,4 @@ fn chart(
             </div>
         </div>
     }
-    .into_any()
 }

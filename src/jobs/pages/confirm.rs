@@ -89,15 +89,14 @@ fn ask(visit: &Visit, verb: JobVerb, judged: &[Judged]) -> AnyView {
             .collect();
         let rows: Vec<Consequence> = judged.iter().map(|one| consequence(verb, one)).collect();
         let function = function(verb);
-        view! {
+        html! {
             <VerbCard
                 verb=verb.verb() title=title go=format!("{word} {jobs}") icon=icon(verb) rows=rows function=function
                 hidden=hidden state=visit.form(function) back=back
             />
         }
-        .into_any()
     };
-    view! { <Page heading=format!("{word} jobs") crumbs=crumbs>{content}</Page> }.into_any()
+    html! { <Page heading=format!("{word} jobs") crumbs=crumbs>{content}</Page> }
 }
 
 fn consequence(verb: JobVerb, one: &Judged) -> Consequence {
@@ -138,5 +137,5 @@ fn nothing_to_do(judged: &[Judged], back: String) -> AnyView {
             (format!("Nothing to do for these {}", many.len()), why.join(" "))
         }
     };
-    view! { <NothingToDo title=title text=text back=back/> }.into_any()
+    html! { <NothingToDo title=title text=text back=back/> }
 }

@@ -5,7 +5,7 @@ use atelier_domain::compute::NodeId;
 use atelier_domain::compute::job::JobState;
 use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::history::Topic;
-use atelier_domain::paths;
+use atelier_domain::{Money, paths};
 use atelier_studio::jobs::detail::{JobDetail, Look, job};
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
@@ -78,7 +78,7 @@ fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
     let outputs = outputs::cards(visit, &detail);
     let (chart, facts) = (chart::card(visit, &detail), side::cards(visit, &detail));
     let (place, dependencies) = (turn::card(visit, &detail), turn::dependencies(visit, &detail));
-    view! {
+    html! {
         <Page
             heading=row.name.clone() title=format!("{} {}", row.job.id, row.name) crumbs=crumbs
             beside=beside.into_any() actions=actions.into_any()
@@ -100,7 +100,6 @@ fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 /// The line under the name: where, whose, how long, how much.
@@ -114,9 +113,10 @@ fn meta(visit: &Visit, detail: &JobDetail) -> AnyView {
             <span><Icon name="clock"/>{format!("{word} {}", crate::jobs::pages::words::lasted(started, to))}</span>
         }
     });
-    let cost = (!detail.cost.is_empty()).then(|| view! { <span><Icon name="cost"/>{detail.cost.clone()}</span> });
+    let cost = detail.cost.filter(|cost| *cost > Money::ZERO);
+    let cost = cost.map(|cost| view! { <span><Icon name="cost"/>{cost.said(&detail.currency)}</span> });
     let (id, owner) = (row.job.id.to_string(), detail.owner_name.clone());
-    view! {
+    html! {
         <p class="meta">
             <span class="mono">{id}</span>
             <span><Icon name="cluster"/>{place}</span>
@@ -125,7 +125,6 @@ fn meta(visit: &Visit, detail: &JobDetail) -> AnyView {
             {cost}
         </p>
     }
-    .into_any()
 }
 
 /// Why it is in its state, and what can be done about it.
@@ -136,7 +135,7 @@ fn why(visit: &Visit, detail: &JobDetail) -> AnyView {
         JobState::Canceled => Tone::Neutral,
         _ => Tone::Failed,
     };
-    view! { <Why tone=tone title=why.sentence.clone() text=why.next_step.clone().unwrap_or_default()/> }.into_any()
+    html! { <Why tone=tone title=why.sentence.clone() text=why.next_step.clone().unwrap_or_default()/> }
 }
 
 /// Hold or release, evict, run again, copy, cancel: what the state allows.
@@ -144,12 +143,12 @@ fn actions(visit: &Visit, detail: &JobDetail) -> AnyView {
     let (viewer, slug) = (&visit.viewer, visit.slug());
     let row = &detail.row;
     let id = row.job.id.to_string();
-    let submit = viewer.rights.check(Action::JobSubmit, Whose::Own).err().map(|denied| viewer.why_not(&denied));
+    let submit = viewer.refused(Action::JobSubmit, Whose::Own);
     let copying = submit.clone();
     let again = if row.job.array.is_some() { "Run array again" } else { "Run again" };
     let hidden = vec![("command_id", random_token()), ("job", id.clone())];
     let copy = format!("{}?clone={id}", paths::new_job(slug));
-    let refusal = |verb: JobVerb| turn::refusal(viewer, &row.job.owner, verb.verb().right());
+    let refusal = |verb: JobVerb| detail.verbs.denied(verb).map(|denied| viewer.why_not(denied));
     let is_offered = |verb: JobVerb| verb.why_not(row.state, row.job.held.is_some()).is_none();
     let asks = |verb: JobVerb, look: Loudness, label: &'static str| {
         is_offered(verb).then(|| {
@@ -176,7 +175,7 @@ fn actions(visit: &Visit, detail: &JobDetail) -> AnyView {
         asks(JobVerb::Evict, Loudness::Plain, "Evict now"),
         asks(JobVerb::Cancel, Loudness::DangerQuiet, "Cancel job"),
     );
-    view! {
+    html! {
         {hold}
         {release}
         {evict}
@@ -188,5 +187,4 @@ fn actions(visit: &Visit, detail: &JobDetail) -> AnyView {
         <LinkButton href=copy icon="copy" disabled_because=copying>"Copy and change"</LinkButton>
         {ends}
     }
-    .into_any()
 }

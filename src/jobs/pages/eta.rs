@@ -26,9 +26,9 @@ pub fn waiting(viewer: &Viewer, detail: &JobDetail, why: &view::Why) -> AnyView 
     let eta = detail.eta.as_ref().filter(|eta| !is_stuck(eta));
     match eta.map(|eta| sentence_of(viewer, eta)) {
         Some(starts) => {
-            view! { <Why tone=Tone::Neutral title=title text=text><p class="eta">{starts}</p></Why> }.into_any()
+            html! { <Why tone=Tone::Neutral title=title text=text><p class="eta">{starts}</p></Why> }
         }
-        None => view! { <Why tone=Tone::Neutral title=title text=text/> }.into_any(),
+        None => html! { <Why tone=Tone::Neutral title=title text=text/> },
     }
 }
 
@@ -45,7 +45,7 @@ fn sentence_of(viewer: &Viewer, eta: &Eta) -> String {
     }
 }
 
-/// The same in few words, for a line of a list; empty if nobody knows.
+/// The same in a few words, for a list; empty if unknown.
 pub fn brief(viewer: &Viewer, eta: Option<&Eta>) -> String {
     match eta {
         Some(Eta::Start { at, .. }) => format!("Starts about {}.", when(viewer, *at)),
@@ -61,11 +61,11 @@ pub fn cell(viewer: &Viewer, eta: Option<&Eta>) -> AnyView {
             let left = left(viewer, *at);
             let notes =
                 [left, before(until)].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(", ");
-            view! { <Time at=*at now=now zone=zone/><span class="l2">{notes}</span> }.into_any()
+            html! { <Time at=*at now=now zone=zone/><span class="l2">{notes}</span> }
         }
-        Some(eta) if is_stuck(eta) => view! { <span class="faint">"unknown"</span> }.into_any(),
-        Some(Eta::Unknown(why)) => view! { <span class="l2">{why.sentence()}</span> }.into_any(),
-        None => view! { <span class="faint">"being worked out"</span> }.into_any(),
+        Some(eta) if is_stuck(eta) => html! { <span class="faint">"unknown"</span> },
+        Some(Eta::Unknown(why)) => html! { <span class="l2">{why.sentence()}</span> },
+        None => html! { <span class="faint">"being worked out"</span> },
     }
 }
 

@@ -7,7 +7,7 @@ use atelier_studio::jobs::form::JobForm;
 use leptos::prelude::*;
 use leptos::tachys::html::InertElement;
 
-use crate::components::{Card, Checkbox, Field, Icon, SelectField, SizeTable, TextField, tier_choice};
+use crate::components::{Card, Checkbox, Field, SelectField, SizeTable, TextField, problem_line, tier_choice};
 use crate::form::FormState;
 
 pub fn what(state: &FormState, form: &JobForm) -> AnyView {
@@ -18,7 +18,7 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
     let mut environments = vec![(String::new(), "What the system has".to_owned())];
     environments.extend(form.environments.iter().cloned());
     let python = value("python_environment");
-    view! {
+    html! {
         <Card heading="What to run">
             <div class="stack">
                 <Field
@@ -50,7 +50,6 @@ pub fn what(state: &FormState, form: &JobForm) -> AnyView {
             </div>
         </Card>
     }
-    .into_any()
 }
 
 /// Files that were uploaded before, and the way to add more.
@@ -74,11 +73,7 @@ fn files(state: &FormState, form: &JobForm) -> AnyView {
     let kept = (!kept.is_empty()).then(|| {
         view! { <fieldset class="field kept"><legend class="label">"Files that come along"</legend>{kept}</fieldset> }
     });
-    let problem = state.problem("files").map(|problem| {
-        view! {
-            <p class="err" id="f-upload-problem"><Icon name="warn" class="i-s"/><span class="label">{problem}</span></p>
-        }
-    });
+    let problem = problem_line("f-upload-problem", state.problem("files"));
     let described = if problem.is_some() { "f-upload-problem f-upload-help" } else { "f-upload-help" };
     let most = bytes(form.upload_limit);
     let help = format!("They lie in the job’s folder, where it starts. At most {most} in one upload.");
@@ -86,7 +81,7 @@ fn files(state: &FormState, form: &JobForm) -> AnyView {
     let off = if form.is_disk_low { " disabled" } else { "" };
     let folder =
         format!(r#"<input class="input" id="f-folder" name="upload" type="file" multiple webkitdirectory{off}>"#);
-    view! {
+    html! {
         {kept}
         <div class="field">
             <label for="f-upload">"Add files"<span class="opt">" optional"</span></label>
@@ -102,7 +97,6 @@ fn files(state: &FormState, form: &JobForm) -> AnyView {
             {InertElement::new(folder)}
         </div>
     }
-    .into_any()
 }
 
 /// Where, and on how much.
@@ -112,16 +106,15 @@ pub fn place(state: &FormState, form: &JobForm) -> AnyView {
     let mut options = vec![(String::new(), "Serverless: nodes of its own, of the size below".to_owned())];
     options.extend(form.clusters.iter().map(|(name, size)| (name.clone(), format!("{name}, nodes of size {size}"))));
     let sizes = if form.sizes.is_empty() {
-        view! { <p class="muted">"There is no size to run on yet. An operator adds one."</p> }.into_any()
+        html! { <p class="muted">"There is no size to run on yet. An operator adds one."</p> }
     } else {
         let otherwise = "The cheapest that fits; a cluster has its own.".to_owned();
-        view! {
+        html! {
             <SizeTable
                 legend="Size, if it is serverless" rows=form.sizes.clone() chosen=value("size") otherwise=otherwise
                 for_oneself=true problem=state.problem("size")
             />
         }
-        .into_any()
     };
     let tier = match value("tier") {
         typed if typed.is_empty() => Tier::default().key().to_owned(),
@@ -131,7 +124,7 @@ pub fn place(state: &FormState, form: &JobForm) -> AnyView {
     let (cluster, nodes, cores, memory, gpus) =
         (value("cluster"), state.value("nodes", "1"), value("cores"), value("memory"), value("gpus"));
     let nodes = if nodes.is_empty() { "1".to_owned() } else { nodes };
-    view! {
+    html! {
         <Card heading="Where">
             <div class="stack">
                 <SelectField
@@ -160,7 +153,6 @@ pub fn place(state: &FormState, form: &JobForm) -> AnyView {
             </div>
         </Card>
     }
-    .into_any()
 }
 
 /// How, and what else.
@@ -187,7 +179,7 @@ pub fn more(state: &FormState) -> AnyView {
     let (timeout, retries, array, tags) = (value("timeout"), value("retries"), value("array"), value("tags"));
     let (most_retries, most_array) =
         (format!("At most {MAX_RETRIES}."), format!("At most {} jobs.", atelier_domain::text::grouped(MAX_ARRAY)));
-    view! {
+    html! {
         <Card heading="How">
             <div class="stack">
                 <div class="cols-4">
@@ -242,5 +234,4 @@ pub fn more(state: &FormState) -> AnyView {
             </div>
         </Card>
     }
-    .into_any()
 }

@@ -50,7 +50,7 @@ fn wanted(query: &Query) -> JobsQuery {
 fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio::jobs::list::JobsPage) -> AnyView {
     let viewer = &visit.viewer;
     let slug = visit.slug();
-    let submit = viewer.rights.check(Action::JobSubmit, Whose::Own).err().map(|denied| viewer.why_not(&denied));
+    let submit = viewer.refused(Action::JobSubmit, Whose::Own);
     let new = view! {
         <LinkButton href=paths::new_job(slug) look=Look::Primary icon="plus" disabled_because=submit.clone()>
             "Submit job"
@@ -64,10 +64,9 @@ fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio
         .collect_view();
     if page.is_empty_studio {
         let content = nothing_yet(visit, submit);
-        return view! {
+        return html! {
             <Page heading="Jobs"><div data-live="job-tabs"></div><div data-live="jobs">{content}</div></Page>
-        }
-        .into_any();
+        };
     }
     let content = if page.lines.is_empty() { nothing_fits(query) } else { table(visit, query, &page) };
     let (tabs, filters) = (tabs(query, &page), filters(query, &page));
@@ -75,7 +74,7 @@ fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio
         Some(first) => (format!("Array from {first}"), vec![Crumb::new("Jobs", paths::jobs(slug))]),
         None => ("Jobs".to_owned(), Vec::new()),
     };
-    view! {
+    html! {
         <Page
             heading=heading crumbs=crumbs sub="What runs, what waits and why, and what has run." actions=new.into_any()
         >
@@ -85,7 +84,6 @@ fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio
             <div data-live="jobs" data-announce="job|jobs">{content}</div>
         </Page>
     }
-    .into_any()
 }
 
 fn tabs(query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyView {
@@ -103,7 +101,7 @@ fn tabs(query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyView {
             }
         })
         .collect();
-    view! { <Tabs label="Jobs by state" tabs=tabs/> }.into_any()
+    html! { <Tabs label="Jobs by state" tabs=tabs/> }
 }
 
 fn filters(query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyView {
@@ -132,7 +130,7 @@ fn filters(query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyVie
         })
         .collect();
     let label = format!("Compute: {word}");
-    view! {
+    html! {
         <FilterBar query=query.clone() label="Filter jobs" placeholder="Filter by name" quick=quick>
             {narrowed}
             <button class="btn ghost sm" type="button" popovertarget="m-compute" aria-label=label>
@@ -141,7 +139,6 @@ fn filters(query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyVie
         </FilterBar>
         <div class="menu start" id="m-compute" popover="auto"><h3>"Compute"</h3>{links}</div>
     }
-    .into_any()
 }
 
 fn table(visit: &Visit, query: &Query, page: &atelier_studio::jobs::list::JobsPage) -> AnyView {
@@ -163,7 +160,7 @@ fn table(visit: &Visit, query: &Query, page: &atelier_studio::jobs::list::JobsPa
         is_dangerous: verb.verb().ask().is_some_and(|ask| ask.is_dangerous),
     });
     let actions = Vec::from(actions);
-    view! {
+    html! {
         <BulkForm action=paths::cancel_jobs(slug)>
             <TableWrap>
                 <table class="table">
@@ -187,12 +184,11 @@ fn table(visit: &Visit, query: &Query, page: &atelier_studio::jobs::list::JobsPa
             <BulkBar noun="jobs" actions=actions disabled_because=refusal/>
         </BulkForm>
     }
-    .into_any()
 }
 
 fn nothing_yet(visit: &Visit, refusal: Option<String>) -> AnyView {
     let href = paths::new_job(visit.slug());
-    view! {
+    html! {
         <EmptyState
             heading="No jobs yet"
             text="A job is a command or a script that runs on a cluster or on nodes of its own. It waits for its turn, \
@@ -203,10 +199,9 @@ fn nothing_yet(visit: &Visit, refusal: Option<String>) -> AnyView {
             </LinkButton>
         </EmptyState>
     }
-    .into_any()
 }
 
 fn nothing_fits(query: &Query) -> AnyView {
     let text = "Names are searched, within the chosen state, owner, compute and tag.";
-    view! { <NothingFits query=query.clone() what="No job" text=text/> }.into_any()
+    html! { <NothingFits query=query.clone() what="No job" text=text/> }
 }

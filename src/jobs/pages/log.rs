@@ -58,7 +58,7 @@ pub fn panel(visit: &Visit, query: &Query, detail: &JobDetail) -> AnyView {
         (Some(found), _) => found,
         (None, Some((name, window))) => lines(window, &named(*name)),
         (None, None) => {
-            view! { <ol class="lines" tabindex="0" aria-label="Log lines" data-log-lines=""></ol> }.into_any()
+            html! { <ol class="lines" tabindex="0" aria-label="Log lines" data-log-lines=""></ol> }
         }
     };
     let ways = shown.filter(|_| log.search.is_none()).map(|(name, window)| ways(window, &named(*name), log.is_end));
@@ -68,7 +68,7 @@ pub fn panel(visit: &Visit, query: &Query, detail: &JobDetail) -> AnyView {
         None if detail.row.ended.is_some() => "It has printed nothing.".to_owned(),
         None => "It has printed nothing yet.".to_owned(),
     };
-    view! {
+    html! {
         <section class="log" aria-label="Log" data-log=stream data-log-after=mark data-log-end=is_still.then_some("")>
             <div class="bar">
                 <b>"Log"</b>
@@ -79,7 +79,6 @@ pub fn panel(visit: &Visit, query: &Query, detail: &JobDetail) -> AnyView {
             <div class="status"><span data-log-status="" role="status">{status}</span>{ways}</div>
         </section>
     }
-    .into_any()
 }
 
 /// Which attempt and node, where there are several.
@@ -102,11 +101,10 @@ fn parts(detail: &JobDetail, base: &Query) -> AnyView {
             view! { <a href=href aria-current=is_current.then_some("true")>{words}</a> }
         })
         .collect();
-    view! {
+    html! {
         <button class="btn sm" type="button" popovertarget="m-log">{word}<Icon name="down" class="i-s"/></button>
         <div class="menu start" id="m-log" popover="auto"><h3>"Log of"</h3>{links}</div>
     }
-    .into_any()
 }
 
 fn find(query: &Query, detail: &JobDetail, base: &Query) -> AnyView {
@@ -119,7 +117,7 @@ fn find(query: &Query, detail: &JobDetail, base: &Query) -> AnyView {
         .map(|key| view! { <input type="hidden" name=key value=query.get(key).to_owned()/> })
         .collect();
     let action = base.path().to_owned();
-    view! {
+    html! {
         <form class="find" role="search" method="get" action=action aria-label="Find in the log">
             <Icon name="search" class="i-s"/>
             <input
@@ -130,7 +128,6 @@ fn find(query: &Query, detail: &JobDetail, base: &Query) -> AnyView {
             <button class="sr" type="submit">"Find"</button>
         </form>
     }
-    .into_any()
 }
 
 /// The lines of a window. Written as text at once, since there may be thousands.
@@ -194,11 +191,10 @@ fn found(search: &Search, wanted: &str, here: &Query) -> AnyView {
     };
     let said = format!("{more} with “{wanted}”.{from}");
     let back = here.url();
-    view! {
+    html! {
         <div class="status"><span>{said}</span><a class="push" href=back>"Back to the end of the log"</a></div>
         {InertElement::new(html)}
     }
-    .into_any()
 }
 
 /// The pages of a long log.
@@ -212,7 +208,7 @@ pub fn ways(window: &Window, here: &Query, is_end: bool) -> AnyView {
         view! { <a href=href rel="next">"Later"</a> }
     });
     let end = (!is_end).then(|| view! { <a href=here.url()>"To the end"</a> });
-    view! { <span class="push row-tight">{earlier}{later}{end}</span> }.into_any()
+    html! { <span class="push row-tight">{earlier}{later}{end}</span> }
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
     let price = price::card("Price", &form.quote);
     let choices = form.choices.as_ref().map(|choices| what_if::card(&visit.viewer, choices));
     let (action, back) = (paths::upload_job(slug), paths::jobs(slug));
-    view! {
+    html! {
         <Page
             heading="Submit job" crumbs=vec![Crumb::new("Jobs", paths::jobs(slug))]
             sub="It waits until its nodes are there, runs, and keeps what it printed and wrote."
@@ -102,7 +102,6 @@ fn show(visit: &Visit, state: &FormState, form: JobForm) -> AnyView {
             </form>
         </Page>
     }
-    .into_any()
 }
 
 fn advise(slug: &str, advice: &Advice) -> AnyView {
@@ -110,9 +109,8 @@ fn advise(slug: &str, advice: &Advice) -> AnyView {
         let href = format!("{}?from={instance}", paths::new_environment(slug));
         view! { <div class="row"><LinkButton href=href icon="code">{format!("Freeze {instance}")}</LinkButton></div> }
     });
-    view! {
+    html! {
         <Why tone=Tone::Warning title=advice.title.clone() text=advice.text.clone()/>
         {freeze}
     }
-    .into_any()
 }

@@ -6,7 +6,7 @@ use atelier_studio::jobs::detail::JobDetail;
 use atelier_studio::jobs::retention;
 use leptos::prelude::*;
 
-use crate::components::{Card, Icon, TableWrap, Time, Tone, Why};
+use crate::components::{Card, Icon, Table, Time, Tone, Why, heads};
 use crate::frame::Visit;
 
 /// A table for each part that left something behind.
@@ -51,20 +51,12 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
             };
             view! {
                 <Card heading="Outputs" note=note flush=true>
-                    <TableWrap>
-                        <table class="table tight">
-                            <caption class="sr">"Files that the job left behind"</caption>
-                            <thead>
-                                <tr>
-                                    <th scope="col">"File"</th>
-                                    <th scope="col" class="right">"Size"</th>
-                                    <th scope="col" class="right">"Changed"</th>
-                                </tr>
-                            </thead>
-                            <tbody>{rows}</tbody>
-                        </table>
+                    <Table
+                        class="table tight" caption="Files that the job left behind" rows=rows
+                        head=heads(&[("File", ""), ("Size", "right"), ("Changed", "right")])
+                    >
                         {more}
-                    </TableWrap>
+                    </Table>
                 </Card>
             }
         })
@@ -75,13 +67,12 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
             Some(days) => retention::sentence(days),
             None => "It left no files in its folder outputs.".to_owned(),
         };
-        return view! {
+        return html! {
             {kept}
             <Card heading="Outputs"><p class="muted">{word}</p></Card>
-        }
-        .into_any();
+        };
     }
-    view! { {kept}{cards} }.into_any()
+    html! { {kept}{cards} }
 }
 
 /// Where in Files the outputs are, or why they are not.
@@ -89,20 +80,17 @@ fn kept(visit: &Visit, detail: &JobDetail) -> Option<AnyView> {
     let kept = detail.kept.as_ref()?;
     if !kept.problem.is_empty() {
         let text = kept.problem.clone();
-        return Some(view! { <Why tone=Tone::Failed title="The outputs are not in Files" text=text/> }.into_any());
+        return Some(html! { <Why tone=Tone::Failed title="The outputs are not in Files" text=text/> });
     }
     if kept.path.is_empty() {
         return None;
     }
     let (href, path) = (paths::files(visit.slug(), &kept.path), kept.path.clone());
-    Some(
-        view! {
-            <Why tone=Tone::Good title="The outputs are in Files">
-                <a class="file" href=href><Icon name="folder" class="i-s"/><span>{path}</span></a>
-            </Why>
-        }
-        .into_any(),
-    )
+    Some(html! {
+        <Why tone=Tone::Good title="The outputs are in Files">
+            <a class="file" href=href><Icon name="folder" class="i-s"/><span>{path}</span></a>
+        </Why>
+    })
 }
 
 /// A path in an address: each step is escaped by itself.

@@ -2,7 +2,7 @@
 
 use atelier_domain::compute::job::JobState;
 use atelier_domain::text::{counted, grouped, shortened_to};
-use atelier_domain::{Timestamp, paths};
+use atelier_domain::{Money, Timestamp, paths};
 use atelier_studio::jobs::list::{ArrayView, JobView, JobsPage};
 use atelier_studio::jobs::view::Compute;
 use leptos::prelude::*;
@@ -44,12 +44,13 @@ pub fn row(job: JobView, viewer: &Viewer, query: &Query) -> impl IntoView + use<
             let held = job.is_held.then(|| view! { <span class="tag" data-state="warning">"Held"</span> });
             let reason = [job.reason.clone(), crate::jobs::pages::eta::brief(viewer, job.eta.as_ref())];
             let reason = reason.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-            view! { <StateTag state=StateWord::of_job(job.state) reason=reason/>{held} }.into_any()
+            html! { <StateTag state=StateWord::of_job(job.state) reason=reason/>{held} }
         }
     };
     let (compute, tier) = (compute(slug, &job.compute), crate::components::tier_tag(job.tier));
     let ran = if job.array.is_some() { String::new() } else { ran(job.ran, now) };
     let owner = if job.owner == viewer.id { "you".to_owned() } else { job.owner_name };
+    let cost = job.cost.filter(|cost| *cost > Money::ZERO).map(|cost| cost.said(&job.currency));
     view! {
         <tr data-key=id>
             {pick}
@@ -59,7 +60,7 @@ pub fn row(job: JobView, viewer: &Viewer, query: &Query) -> impl IntoView + use<
             <td class="c-owner">{owner}</td>
             <td data-label="Submitted"><Time at=job.submitted now=now zone=zone/></td>
             <td class="right nowrap c-cpu">{ran}</td>
-            <td class="right nowrap num c-cpu">{job.cost}</td>
+            <td class="right nowrap num c-cpu">{cost}</td>
         </tr>
     }
 }
@@ -88,7 +89,7 @@ fn states(array: &ArrayView) -> AnyView {
     } else {
         StateWord::Completed
     };
-    view! { <StateTag state=word reason=words.join(", ")/> }.into_any()
+    html! { <StateTag state=word reason=words.join(", ")/> }
 }
 
 /// Where a job runs, with the way there.
@@ -96,17 +97,17 @@ pub fn compute(slug: &str, compute: &Compute) -> AnyView {
     match compute {
         Compute::Cluster(name) => {
             let (href, name) = (paths::cluster(slug, name), name.clone());
-            view! { <a href=href>{name}</a> }.into_any()
+            html! { <a href=href>{name}</a> }
         }
         Compute::Instance(name) => {
             let (href, name) = (paths::instance(slug, name), name.clone());
-            view! { <a href=href>{name}</a> }.into_any()
+            html! { <a href=href>{name}</a> }
         }
         Compute::Serverless(size) => {
             let (href, size) = (paths::compute(slug, "serverless"), size.clone());
-            view! { <a href=href>"Serverless"</a><span class="l2">{size}</span> }.into_any()
+            html! { <a href=href>"Serverless"</a><span class="l2">{size}</span> }
         }
-        other => view! { <span class="faint">{other.label()}</span> }.into_any(),
+        other => html! { <span class="faint">{other.label()}</span> },
     }
 }
 
@@ -123,7 +124,7 @@ pub fn brief(jobs: Vec<JobView>, viewer: &Viewer) -> AnyView {
             };
             let state = match &job.array {
                 Some(array) => states(array),
-                None => view! { <StateTag state=StateWord::of_job(job.state)/> }.into_any(),
+                None => html! { <StateTag state=StateWord::of_job(job.state)/> },
             };
             view! {
                 <tr data-key=job.id.to_string()>
@@ -137,7 +138,7 @@ pub fn brief(jobs: Vec<JobView>, viewer: &Viewer) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <table class="table tight">
             <caption class="sr">"The newest jobs"</caption>
             <thead class="sr">
@@ -146,25 +147,22 @@ pub fn brief(jobs: Vec<JobView>, viewer: &Viewer) -> AnyView {
             <tbody>{rows}</tbody>
         </table>
     }
-    .into_any()
 }
 
 /// The jobs of one compute, with the ways to more of them.
 pub fn of_compute(visit: &Visit, page: JobsPage, back: Option<String>, next: Option<String>) -> AnyView {
     if page.lines.is_empty() {
-        return view! {
+        return html! {
             <div data-live="jobs"><Card heading="Jobs"><p class="muted">"No job has run here."</p></Card></div>
-        }
-        .into_any();
+        };
     }
     let text = counted(page.lines.len() as u64, "line", "lines");
     let rows = brief(page.lines, &visit.viewer);
-    view! {
+    html! {
         <div data-live="jobs" data-announce="job|jobs">
             <Card heading="Jobs" note="what ran here" flush=true>
                 <TableWrap>{rows}<Pager text=text back=back next=next/></TableWrap>
             </Card>
         </div>
     }
-    .into_any()
 }

@@ -1,5 +1,6 @@
 //! The facts of a job: what it runs, what it asked for, what was decided about it.
 
+use atelier_domain::Money;
 use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_domain::compute::size::Tier;
 use atelier_domain::files::bytes;
@@ -18,7 +19,7 @@ const MOST_OF_A_SCRIPT: usize = 4_000;
 /// The cards at the side.
 pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
     let (what, needs, decided) = (what(visit.slug(), detail), needs(visit, detail), decided(visit, detail));
-    view! { {what}{needs}{decided} }.into_any()
+    html! { {what}{needs}{decided} }
 }
 
 fn what(slug: &str, detail: &JobDetail) -> AnyView {
@@ -43,7 +44,7 @@ fn what(slug: &str, detail: &JobDetail) -> AnyView {
         view! { <Def term="Python packages"><a class="mono" href=address>{shown}</a></Def> }
     });
     let alone = task.is_alone.then(|| view! { <Def term="Sandbox">"its own"</Def> });
-    view! {
+    html! {
         <Card heading="Run">
             <div class="stack-s">
                 <CodeBlock text=text label=label/>
@@ -51,7 +52,6 @@ fn what(slug: &str, detail: &JobDetail) -> AnyView {
             </div>
         </Card>
     }
-    .into_any()
 }
 
 /// The beginning of a script, line for line.
@@ -98,8 +98,12 @@ fn needs(visit: &Visit, detail: &JobDetail) -> AnyView {
         Tier::Dedicated => "dedicated",
         Tier::Preemptible => "preemptible: nodes may be taken back",
     };
-    let cost = if detail.cost.is_empty() { "nothing yet".to_owned() } else { detail.cost.clone() };
-    view! {
+    let cost = match detail.cost {
+        None => "–".to_owned(),
+        Some(Money::ZERO) => "nothing yet".to_owned(),
+        Some(cost) => cost.said(&detail.currency),
+    };
+    html! {
         <Card heading="Details">
             <DefList>
                 <Def term="Submitted"><Time at=submitted now=now zone=zone/></Def>
@@ -115,7 +119,6 @@ fn needs(visit: &Visit, detail: &JobDetail) -> AnyView {
             </DefList>
         </Card>
     }
-    .into_any()
 }
 
 /// What was decided about it, and why.
@@ -138,6 +141,5 @@ fn decided(visit: &Visit, detail: &JobDetail) -> AnyView {
             }
         })
         .collect();
-    view! { <Card heading="Decisions" note="what the engine did, and why"><ol class="events">{lines}</ol></Card> }
-        .into_any()
+    html! { <Card heading="Decisions" note="what the engine did, and why"><ol class="events">{lines}</ol></Card> }
 }

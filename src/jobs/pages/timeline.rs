@@ -10,7 +10,7 @@ use crate::components::Card;
 use crate::frame::Visit;
 use crate::jobs::pages::words::lasted;
 
-/// Under so long, minutes do not tell the beginning from the end.
+/// For shorter times, minutes can't tell the start from the end.
 const SHORT: Span = Span::minutes(10);
 
 /// The ends of an axis.
@@ -53,7 +53,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
         Some(ended) => format!("{} in all", lasted(from, ended)),
         None => format!("{} since it was submitted", lasted(from, now)),
     };
-    view! {
+    html! {
         <Card heading="Timeline" note=note>
             <ol class="fall">
                 {rows}
@@ -65,5 +65,4 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
             </ol>
         </Card>
     }
-    .into_any()
 }

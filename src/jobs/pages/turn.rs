@@ -1,26 +1,20 @@
 //! A job's turn: its place in the queue, the ways to change it, and what it waits for.
 
-use atelier_domain::access::{Action, Grant, Whose};
+use atelier_domain::access::{Action, Grant};
 use atelier_domain::compute::job::{AfterWhat, EndedAs, JobState};
-use atelier_domain::compute::verb::{JobVerb, Verb};
+use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::paths;
 use atelier_studio::jobs::detail::{Awaited, JobDetail};
+use atelier_studio::offer::Offer;
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
 use crate::components::{Button, Card, Icon, Look, PostForm, SelectField, SubmitButton};
 use crate::frame::Visit;
 use crate::jobs::pages::confirm::{asks_at, icon};
-use crate::viewer::Viewer;
 
 /// Where a job can be moved to: the value and the word.
 const STEPS: [(&str, &str); 4] = [("front", "First"), ("up", "Up"), ("down", "Down"), ("back", "Last")];
-
-/// Why the viewer may not do something to a job of that owner.
-pub fn refusal(viewer: &Viewer, owner: &atelier_domain::UserId, right: Action) -> Option<String> {
-    let whose = if *owner == viewer.id { Whose::Own } else { Whose::Others };
-    viewer.rights.check(right, whose).err().map(|denied| viewer.why_not(&denied))
-}
 
 /// The card with its place in the queue; nothing for jobs that do not wait.
 pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
@@ -37,7 +31,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
         (None, Some((place, of))) => format!("Place {place} of {of}"),
         (None, None) => "None yet: something else comes before its turn.".to_owned(),
     };
-    let because = refusal(viewer, &row.job.owner, Verb::MoveJob.right());
+    let because = detail.verbs.denied(JobVerb::Move).map(|denied| viewer.why_not(denied));
     let state = visit.form("move_job");
     let overtakes = viewer.rights.grant(Action::JobQueue) == Grant::Any;
     let hidden = vec![("command_id", random_token()), ("job", row.job.id.to_string())];
@@ -73,12 +67,11 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
             </PostForm>
         }
     });
-    view! {
+    html! {
         <Card heading="Place in the queue">
             <div class="stack-s"><p><b>{place}</b></p>{form}</div>
         </Card>
     }
-    .into_any()
 }
 
 /// Both ways: what it waits for, and what waits for it.
@@ -119,17 +112,17 @@ pub fn dependencies(visit: &Visit, detail: &JobDetail) -> AnyView {
     let (after, before) = (list("Waits for", &detail.after, true), list("Others wait for it", &detail.before, false));
     let more = (detail.more_before > 0)
         .then(|| view! { <p class="faint xs">{format!("and {} more", detail.more_before)}</p> });
-    view! { <Card heading="Dependencies"><div class="stack-s">{after}{before}{more}</div></Card> }.into_any()
+    html! { <Card heading="Dependencies"><div class="stack-s">{after}{before}{more}</div></Card> }
 }
 
 /// What can be done to one waiting job, as a menu at the end of its row.
-pub fn menu(visit: &Visit, id: &str, name: &str, owner: &atelier_domain::UserId, is_held: bool) -> AnyView {
+pub fn menu(visit: &Visit, id: &str, name: &str, verbs: &Offer<JobVerb>, is_held: bool) -> AnyView {
     let menu = format!("m-turn-{id}");
     let label = format!("What to do with {name}");
-    let because = refusal(&visit.viewer, owner, Verb::MoveJob.right());
+    let because = verbs.denied(JobVerb::Move).map(|denied| visit.viewer.why_not(denied));
     let slug = visit.slug();
     let inside = match because {
-        Some(reason) => view! { <p class="reason">{reason}</p> }.into_any(),
+        Some(reason) => html! { <p class="reason">{reason}</p> },
         None => {
             let verb = if is_held { JobVerb::Release } else { JobVerb::Hold };
             let (href, icon) = (format!("{}?id={id}", asks_at(slug, verb)), icon(verb));
@@ -146,12 +139,11 @@ pub fn menu(visit: &Visit, id: &str, name: &str, owner: &atelier_domain::UserId,
             let steps = (!is_held).then(|| {
                 view! { <hr/><h3>{heading}</h3><PostForm function="move_job" hidden=hidden>{steps}</PostForm> }
             });
-            view! { <a href=href data-confirm=""><Icon name=icon/>{verb.verb().word()}</a>{steps} }.into_any()
+            html! { <a href=href data-confirm=""><Icon name=icon/>{verb.verb().word()}</a>{steps} }
         }
     };
-    view! {
+    html! {
         <Button look=Look::Ghost small=true icon="more" label=label opens=menu.clone()/>
         <div class="menu" id=menu popover="auto">{inside}</div>
     }
-    .into_any()
 }

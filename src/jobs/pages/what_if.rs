@@ -6,7 +6,7 @@ use atelier_domain::compute::size::Tier;
 use atelier_studio::forecast::what_if::{Choice, Choices};
 use leptos::prelude::*;
 
-use crate::components::{Card, TableWrap};
+use crate::components::{Card, Table, heads};
 use crate::jobs::pages::eta::moment;
 use crate::viewer::Viewer;
 
@@ -27,33 +27,21 @@ pub fn card(viewer: &Viewer, choices: &Choices) -> AnyView {
     };
     let rows: Vec<_> = choices.rows.iter().map(|choice| row(viewer, choice, &choices.currency)).collect();
     let body = if rows.is_empty() {
-        view! { <p class="muted">"There is no cluster and no size to run on yet. An operator adds one."</p> }.into_any()
+        html! { <p class="muted">"There is no cluster and no size to run on yet. An operator adds one."</p> }
     } else {
-        view! {
-            <TableWrap>
-                <table class="table tight what-if">
-                    <caption class="sr">"When it would start on each compute"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Compute"</th>
-                            <th scope="col">"Starts about"</th>
-                            <th scope="col">"Ends about"</th>
-                            <th scope="col" class="right">"Cost at most"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+        html! {
+            <Table
+                class="table tight what-if" caption="When it would start on each compute" rows=rows
+                head=heads(&[("Compute", ""), ("Starts about", ""), ("Ends about", ""), ("Cost at most", "right")])
+            />
         }
-        .into_any()
     };
-    view! {
+    html! {
         <Card heading="When would it start?" note="if it were submitted now; nothing was" flush=true>
             {body}
             <p class="help pad">{basis}</p>
         </Card>
     }
-    .into_any()
 }
 
 fn row(viewer: &Viewer, choice: &Choice, currency: &str) -> AnyView {
@@ -74,13 +62,13 @@ fn row(viewer: &Viewer, choice: &Choice, currency: &str) -> AnyView {
             };
             let note = [left, choice.note.clone()];
             let note = note.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-            view! { {moment(viewer, at)}<span class="l2">{note}</span> }.into_any()
+            html! { {moment(viewer, at)}<span class="l2">{note}</span> }
         }
-        None => view! { <span class="l2">{choice.note.clone()}</span> }.into_any(),
+        None => html! { <span class="l2">{choice.note.clone()}</span> },
     };
     let ends = choice.end.map_or_else(|| "unknown".to_owned(), |end| moment(viewer, end));
     let cost = choice.cost.map_or_else(|| "unknown".to_owned(), |cost| Money(cost).said(currency));
-    view! {
+    html! {
         <tr>
             <th scope="row">{name}" "{asked}<span class="l2">{detail}</span></th>
             <td data-label="Starts about">{starts}</td>
@@ -88,5 +76,4 @@ fn row(viewer: &Viewer, choice: &Choice, currency: &str) -> AnyView {
             <td class="right nowrap num" data-label="Cost at most">{cost}</td>
         </tr>
     }
-    .into_any()
 }

@@ -38,7 +38,7 @@ async fn known(asked: &Asked, id: &str) -> Answered<JobRow> {
 
 async fn shown(asked: &Asked, id: JobId) -> Answered {
     let row = found(&asked.caller, id).await?;
-    Ok(json(StatusCode::OK, &described(&asked.caller, row).await?))
+    Ok(json(StatusCode::OK, &described(&asked.caller, row, None).await?))
 }
 
 /// Carries a verb out that needs no more than a reason.
@@ -54,7 +54,7 @@ async fn act(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
         _ => asked.id_for(verb.key(), &(job, why)),
     };
     match actions::act(&asked.caller, command, verb, job, reason).await {
-        // Canceled by somebody else just now is what was asked for.
+        // Another request has just canceled it, which is what was asked for.
         Err(error) if verb == JobVerb::Cancel && actions::is_over(&error, job) => {
             let row = found(&asked.caller, job).await?;
             if row.state != JobState::Canceled {

@@ -90,7 +90,7 @@ fn wait_place(caller: &Caller) -> Answered<WaitPlace> {
     })
 }
 
-/// Which log: the last attempt's and its first node's, unless somebody says otherwise.
+/// Which log: the last attempt's and its first node's, unless the request says otherwise.
 #[derive(Clone, Copy)]
 struct Wanted {
     job: JobId,

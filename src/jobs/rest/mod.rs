@@ -14,14 +14,14 @@ use atelier_domain::access::Action;
 use atelier_domain::compute::job::{JobState, Target};
 use atelier_domain::compute::{InstanceId, JobId};
 use atelier_domain::text::search_text;
-use atelier_domain::{UserId, WorkspaceId};
+use atelier_domain::{Money, UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::store::{JobFilter, JobRow};
 use atelier_studio::caller::Caller;
 use atelier_studio::forecast::etas as forecast;
 use atelier_studio::jobs::submit as job;
 use atelier_studio::jobs::submit::{JobRequest, Submitted};
-use atelier_studio::jobs::view::standings;
+use atelier_studio::jobs::view::{charged, standings};
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::Serialize;
@@ -37,7 +37,7 @@ use crate::server::rest::view::{created, json};
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// The most jobs in one answer.
 const MOST_LISTED: u32 = 500;
-/// How many unless somebody says otherwise.
+/// How many unless the request says otherwise.
 const LISTED: u32 = 50;
 /// After the engine has lost count, it is given a moment.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -80,11 +80,15 @@ pub async fn show(asked: Asked, Path(id): Path<String>, mut parameters: Paramete
     let parse = |text: &str| span(text).filter(|wait| *wait <= LONGEST_WAIT);
     let wait = parameters.read("wait", parse, "a time up to 300s, such as 30s or 500ms")?;
     parameters.none_left(&["wait"])?;
-    let row = match wait {
-        Some(wait) if !wait.is_zero() => waited_for(caller, id, wait).await?,
-        _ => found(caller, id).await?,
+    let view = match wait {
+        // Whoever waits wants to know as soon as it is over, not what it cost.
+        Some(wait) if !wait.is_zero() => described(caller, waited_for(caller, id, wait).await?, None).await?,
+        _ => {
+            let row = found(caller, id).await?;
+            let charged = charged(caller, &[&row]).await?.remove(&id);
+            described(caller, row, charged).await?
+        }
     };
-    let view = described(caller, row).await?;
     Ok(json(StatusCode::OK, &view))
 }
 
@@ -133,11 +137,12 @@ pub(super) async fn found(caller: &Caller, id: JobId) -> Answered<JobRow> {
 }
 
 /// Adds what only the engine knows.
-pub(super) async fn described(caller: &Caller, row: JobRow) -> Answered<JobView> {
+pub(super) async fn described(caller: &Caller, row: JobRow, charged: Option<Money>) -> Answered<JobView> {
+    let actor = caller.actor()?;
     let catalogue = caller.studio.engine().catalogue();
     let people = People::of(caller, [row.job.owner.clone()]).await?;
     if row.ended.is_some() {
-        return Ok(JobView::of(row, None, None, &catalogue, &people));
+        return Ok(JobView::of(row, None, None, &catalogue, &people, actor, charged));
     }
     let id = row.job.id;
     match atelier_studio::orders::ask(caller, move |world| world.look_up(id).map(Cow::into_owned)).await? {
@@ -145,10 +150,10 @@ pub(super) async fn described(caller: &Caller, row: JobRow) -> Answered<JobView>
             let row = JobRow { state: job.state(), job, ..row };
             let standing = standings(caller, &[&row]).await?.remove(&id);
             let eta = forecast::eta(caller, &row.job).await;
-            Ok(JobView::of(row, standing, eta, &catalogue, &people))
+            Ok(JobView::of(row, standing, eta, &catalogue, &people, actor, charged))
         }
         // It was over a moment ago.
-        None => Ok(JobView::of(found(caller, id).await?, None, None, &catalogue, &people)),
+        None => Ok(JobView::of(found(caller, id).await?, None, None, &catalogue, &people, actor, charged)),
     }
 }
 
@@ -207,11 +212,13 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     let next = rows.last().filter(|_| has_more).map(|row| given.going_on("/api/v1/jobs", &row.job.id.to_string()));
     let catalogue = caller.studio.engine().catalogue();
     let people = People::of(caller, rows.iter().map(|row| row.job.owner.clone())).await?;
+    let mut charged = charged(caller, &rows.iter().collect::<Vec<_>>()).await?;
     let alive: Vec<&JobRow> = rows.iter().filter(|row| row.ended.is_none()).collect();
     let mut standings = if alive.is_empty() { HashMap::new() } else { standings(caller, &alive).await? };
     let view = |row: JobRow| {
         let standing = standings.remove(&row.job.id);
-        JobView::of(row, standing, None, &catalogue, &people)
+        let cost = charged.remove(&row.job.id);
+        JobView::of(row, standing, None, &catalogue, &people, actor, cost)
     };
     Ok(json(StatusCode::OK, &ListView { jobs: rows.into_iter().map(view).collect(), next }))
 }

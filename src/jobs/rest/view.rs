@@ -1,11 +1,14 @@
 //! A job as the API shows it.
 
 use atelier_domain::compute::job::{AfterWhat, ArrayPlace, JobState, PastAttempt, Target, Verdict};
+use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::compute::{JobId, NodeId};
+use atelier_domain::money::{Decimal, Money};
 use atelier_engine::run::Catalogue;
 use atelier_engine::store::JobRow;
 use atelier_simulate::forecast::Eta;
-use atelier_studio::jobs::view::{Standing, Why};
+use atelier_studio::caller::Actor;
+use atelier_studio::jobs::view::{Standing, Why, offer};
 use serde::Serialize;
 
 use crate::jobs::rest::what_if::EtaView;
@@ -29,7 +32,7 @@ pub struct JobView {
     priority: &'static str,
     /// Whether dedicated work may take its nodes back, if it is serverless.
     tier: &'static str,
-    /// Who holds it back, if somebody does.
+    /// Who holds it, if anyone.
     held: Option<HeldView>,
     /// The jobs that it waits for, or waited for.
     after: Vec<AfterView>,
@@ -46,6 +49,10 @@ pub struct JobView {
     verdict: Option<VerdictView>,
     exit_code: Option<i32>,
     array: Option<ArrayView>,
+    /// What it has cost so far. Null where that is not for the caller to know, and where the answer waited.
+    cost: Option<Decimal>,
+    /// What the caller may do to it now.
+    actions: Vec<&'static str>,
     tags: atelier_domain::compute::tags::Tags,
     links: Links,
 }
@@ -134,16 +141,20 @@ struct Links {
 }
 
 impl JobView {
-    /// From what the store and the engine know.
+    /// From what the store and the engine know. `charged` is none where the cost is not for `actor` to know.
     pub fn of(
         row: JobRow,
         standing: Option<Standing>,
         eta: Option<Eta>,
         catalogue: &Catalogue,
         people: &People,
+        actor: &Actor,
+        charged: Option<Money>,
     ) -> Self {
+        let actions = offer(actor, &row).allowed().map(JobVerb::key).collect();
         // What was known of it while it waited says nothing about one that is over.
         let standing = standing.filter(|_| row.ended.is_none());
+        let unsettled = standing.as_ref().map_or(Money::ZERO, |standing| standing.unsettled);
         let JobRow { job, state, ended, verdict, name, tags } = row;
         let is_over = state.is_over();
         let exit_code = match &verdict {
@@ -191,6 +202,8 @@ impl JobView {
             verdict: verdict.map(|verdict| VerdictView::of(verdict, job.attempt)),
             exit_code,
             array: job.array.map(ArrayView::from),
+            cost: charged.map(|cost| cost.plus(unsettled).decimal()),
+            actions,
             tags,
             links: Links {
                 own: path(job.id),

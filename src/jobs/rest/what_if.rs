@@ -13,7 +13,7 @@ use crate::server::rest::asked::{Asked, Json};
 use crate::server::rest::problem::Answered;
 use crate::server::rest::view::{When, json};
 
-/// When a job starts, or why nobody can say.
+/// When a job starts, or why that is unknown.
 #[derive(Debug, Serialize)]
 pub struct EtaView {
     start: Option<When>,

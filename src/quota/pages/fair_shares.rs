@@ -39,14 +39,13 @@ pub(super) fn tabs(visit: &Visit, is_shares: bool) -> AnyView {
     let slug = visit.slug();
     let tab = |href, label: &str, is_current| Tab { href, label: label.to_owned(), count: None, is_current };
     let tabs = vec![tab(paths::quota(slug), "Limits", !is_shares), tab(paths::shares(slug), "Fair shares", is_shares)];
-    view! { <Tabs label="Quota" tabs=tabs/> }.into_any()
+    html! { <Tabs label="Quota" tabs=tabs/> }
 }
 
 fn show(visit: &Visit, query: &Query, shares: &Shares) -> AnyView {
-    let because = visit.viewer.may(Action::QuotaWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let because = visit.viewer.refusal(Action::QuotaWrite);
     let table = if shares.people.is_empty() {
-        view! { <EmptyState art=false heading="Nobody fits this filter" text="It looks at names and addresses."/> }
-            .into_any()
+        html! { <EmptyState art=false heading="Nobody fits this filter" text="It looks at names and addresses."/> }
     } else {
         table(visit, shares, because.is_none())
     };
@@ -61,7 +60,7 @@ fn show(visit: &Visit, query: &Query, shares: &Shares) -> AnyView {
     let note = format!("what was used {} ago counts half", shares.half_life);
     let (weight, half_life) = (weight(visit, query, because.clone()), half_life(visit, shares, because));
     let (serverless, query) = (serverless(visit, shares), query.clone());
-    view! {
+    html! {
         <Page
             heading="Fair shares"
             sub="Where a queue is served by fair share, whoever has used least for their weight goes first. A weight \
@@ -78,13 +77,12 @@ fn show(visit: &Visit, query: &Query, shares: &Shares) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn table(visit: &Visit, shares: &Shares, may: bool) -> AnyView {
     let rows: Vec<_> = shares.people.iter().map(|line| row(visit, line, may)).collect();
     let actions = may.then(|| view! { <th scope="col"><span class="sr">"Actions"</span></th> });
-    view! {
+    html! {
         <Table
             class="table shares" caption="Shares of people" rows=rows
             head=view! {
@@ -97,7 +95,6 @@ fn table(visit: &Visit, shares: &Shares, may: bool) -> AnyView {
             }
         />
     }
-    .into_any()
 }
 
 fn row(visit: &Visit, line: &ShareLine, may: bool) -> AnyView {
@@ -106,32 +103,31 @@ fn row(visit: &Visit, line: &ShareLine, may: bool) -> AnyView {
         (Some(part), Some(meant)) => {
             let said = format!("{} of {} meant", percent(part), percent(meant));
             let label = format!("{} has used {said} to have", line.name);
-            view! {
+            html! {
                 <span class="num xs">{said}</span>
                 <meter min="0" max="1000" optimum="0" value=part.to_string() aria-label=label></meter>
             }
-            .into_any()
         }
         (None, Some(meant)) => {
-            view! { <span class="num xs faint">{format!("{} meant", percent(meant))}</span> }.into_any()
+            html! { <span class="num xs faint">{format!("{} meant", percent(meant))}</span> }
         }
-        _ => view! { <span class="faint">"no jobs lately"</span> }.into_any(),
+        _ => html! { <span class="faint">"no jobs lately"</span> },
     };
     let running = match line.running.jobs {
-        0 => view! { <span class="faint">"nothing"</span> }.into_any(),
+        0 => html! { <span class="faint">"nothing"</span> },
         jobs => {
             let gpus = match line.running.shape.gpus {
                 0 => String::new(),
                 gpus => format!(", {}", counted(gpus, "GPU", "GPUs")),
             };
             let said = format!("{}{gpus}", Cores(line.running.shape.cores));
-            view! { {counted(jobs, "job", "jobs")}<span class="l2">{said}</span> }.into_any()
+            html! { {counted(jobs, "job", "jobs")}<span class="l2">{said}</span> }
         }
     };
     let weight = if line.weight == DEFAULT_WEIGHT {
-        view! { {line.weight.to_string()}<span class="l2">"the usual"</span> }.into_any()
+        html! { {line.weight.to_string()}<span class="l2">"the usual"</span> }
     } else {
-        view! { <b>{line.weight.to_string()}</b> }.into_any()
+        html! { <b>{line.weight.to_string()}</b> }
     };
     let set = may.then(|| {
         let query =
@@ -140,7 +136,7 @@ fn row(visit: &Visit, line: &ShareLine, may: bool) -> AnyView {
         view! { <td class="right"><LinkButton href=href small=true icon="pencil" label=label/></td> }
     });
     let href = paths::person(visit.slug(), line.person.as_str());
-    view! {
+    html! {
         <tr data-key=line.person.to_string()>
             <th scope="row">
                 <a class="name" href=href>{line.name.clone()}</a>
@@ -153,7 +149,6 @@ fn row(visit: &Visit, line: &ShareLine, may: bool) -> AnyView {
             {set}
         </tr>
     }
-    .into_any()
 }
 
 fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
@@ -164,7 +159,7 @@ fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
     let readonly = because.is_some();
     let help =
         format!("1 to {MAX_WEIGHT}; {DEFAULT_WEIGHT} is usual. Twice the weight means twice as much when both wait.");
-    view! {
+    html! {
         <section id="set">
             <Card heading="Set a weight">
                 <PostForm function="set_share" state=state.clone() hidden=hidden>
@@ -186,7 +181,6 @@ fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
             </Card>
         </section>
     }
-    .into_any()
 }
 
 fn half_life(visit: &Visit, shares: &Shares, because: Option<String>) -> AnyView {
@@ -194,7 +188,7 @@ fn half_life(visit: &Visit, shares: &Shares, because: Option<String>) -> AnyView
     let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
     let typed = state.value("half_life", &typed_half_life(shares.half_life));
     let readonly = because.is_some();
-    view! {
+    html! {
         <Card heading="Half-life">
             <PostForm function="set_half_life" state=state.clone() hidden=hidden>
                 <Field
@@ -213,15 +207,14 @@ fn half_life(visit: &Visit, shares: &Shares, because: Option<String>) -> AnyView
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn serverless(visit: &Visit, shares: &Shares) -> AnyView {
-    let because = visit.viewer.may(Action::ClusterScale).err().map(|denied| visit.viewer.why_not(&denied));
+    let because = visit.viewer.refusal(Action::ClusterScale);
     let state = visit.form("set_queue_policy");
     let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
     let policy = policy_fields(&state, shares.serverless, because.is_some());
-    view! {
+    html! {
         <Card heading="Queue of serverless jobs" note="each cluster has its own, on its page">
             <PostForm function="set_queue_policy" state=state.clone() hidden=hidden>
                 {policy}
@@ -233,7 +226,6 @@ fn serverless(visit: &Visit, shares: &Shares) -> AnyView {
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 /// The two choices about a queue.
@@ -256,9 +248,9 @@ pub fn policy_fields(
     ];
     let backfill = if is_fixed {
         let said = if present.backfill { "Small jobs may pass the first." } else { "Nobody passes the first." };
-        view! { <p class="help">{said}</p> }.into_any()
+        html! { <p class="help">{said}</p> }
     } else {
-        view! {
+        html! {
             <Checkbox
                 name="backfill" label="Backfill: small jobs may pass"
                 ticked=state.is_ticked("backfill", "on", present.backfill)
@@ -266,16 +258,14 @@ pub fn policy_fields(
                       nodes are free. Jobs without a time limit never pass."
             />
         }
-        .into_any()
     };
-    view! {
+    html! {
         <ChoiceList
             legend="Who goes first, within one priority" name="order" kind=ChoiceKind::One choices=choices
             problem=state.problem("order")
         />
         {backfill}
     }
-    .into_any()
 }
 
 fn tenths(count: u64) -> String {

@@ -38,18 +38,17 @@ pub fn QuotaPage() -> impl IntoView {
 }
 
 fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
-    let because = visit.viewer.may(Action::QuotaWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let because = visit.viewer.refusal(Action::QuotaWrite);
     let may = because.is_none();
     let refused = visit.form("lift_limit").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
     let workspace = table(visit, "Limits of the workspace", &quotas.workspace, may);
     let everybody = if quotas.everybody.is_empty() {
-        view! {
+        html! {
             <EmptyState
                 art=false heading="Nobody is limited by default"
                 text="A limit for everybody counts for each person who has none of their own."
             />
         }
-        .into_any()
     } else {
         table(visit, "Limits for everybody", &quotas.everybody, may)
     };
@@ -61,7 +60,7 @@ fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
                 "It looks at the names and addresses of who has a limit or holds something.",
             ),
         };
-        view! { <EmptyState art=false heading=heading text=text/> }.into_any()
+        html! { <EmptyState art=false heading=heading text=text/> }
     } else {
         table(visit, "Limits of people", &quotas.people, may)
     };
@@ -72,7 +71,7 @@ fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
     });
     let tabs = crate::quota::pages::fair_shares::tabs(visit, false);
     let (form, query) = (form(visit, query, quotas, because), query.clone());
-    view! {
+    html! {
         <Page
             heading="Quota"
             sub="How many cores, GPUs and computes may be held at once. A quota is a limit, not a promise that \
@@ -97,13 +96,12 @@ fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn table(visit: &Visit, caption: &'static str, lines: &[QuotaLine], may: bool) -> AnyView {
     let rows: Vec<_> = lines.iter().map(|line| row(visit, line, may)).collect();
     let actions = may.then(|| view! { <th scope="col"><span class="sr">"Actions"</span></th> });
-    view! {
+    html! {
         <Table
             class="table quotas" caption=caption rows=rows
             head=view! {
@@ -116,34 +114,33 @@ fn table(visit: &Visit, caption: &'static str, lines: &[QuotaLine], may: bool) -
             }
         />
     }
-    .into_any()
 }
 
 fn row(visit: &Visit, line: &QuotaLine, may: bool) -> AnyView {
     let what = title(&line.resource);
     let (title, second) = match &line.scope {
-        Scope::Workspace => (view! { <span class="name">{what.clone()}</span> }.into_any(), String::new()),
+        Scope::Workspace => (html! { <span class="name">{what.clone()}</span> }, String::new()),
         Scope::Everybody => {
             let most = match line.held {
                 0 => "nobody holds any".to_owned(),
                 _ => format!("{} holds most", line.person),
             };
-            (view! { <span class="name">{what.clone()}</span> }.into_any(), most)
+            (html! { <span class="name">{what.clone()}</span> }, most)
         }
         Scope::Person(id) => {
             let href = paths::person(visit.slug(), id.as_str());
-            (view! { <a class="name" href=href>{line.person.clone()}</a> }.into_any(), what.clone())
+            (html! { <a class="name" href=href>{line.person.clone()}</a> }, what.clone())
         }
     };
     let second = (!second.is_empty()).then(|| view! { <span class="l2">{second}</span> });
     let number = |amount: u64| plain(&line.resource, amount);
     let held = match line.limit {
-        None => view! { <span class="num">{number(line.held)}</span> }.into_any(),
+        None => html! { <span class="num">{number(line.held)}</span> },
         Some(limit) => {
             let said = format!("{} of {}", number(line.held), number(limit));
             let (low, high) = (limit as f64 * 0.75, limit as f64 * 0.95);
             let label = format!("{what}: {said} held");
-            view! {
+            html! {
                 <span class="num xs">{said.clone()}</span>
                 <meter
                     min="0" max=limit.max(1).to_string() low=low.to_string() high=high.to_string() optimum="0"
@@ -152,18 +149,17 @@ fn row(visit: &Visit, line: &QuotaLine, may: bool) -> AnyView {
                     {said}
                 </meter>
             }
-            .into_any()
         }
     };
     let limit = match (line.limit, line.is_own) {
-        (None, _) => view! { <span class="faint">"none"</span> }.into_any(),
-        (Some(limit), true) => view! { <b>{number(limit)}</b> }.into_any(),
-        (Some(limit), false) => view! { {number(limit)}<span class="l2">"everybody’s"</span> }.into_any(),
+        (None, _) => html! { <span class="faint">"none"</span> },
+        (Some(limit), true) => html! { <b>{number(limit)}</b> },
+        (Some(limit), false) => html! { {number(limit)}<span class="l2">"everybody’s"</span> },
     };
     let left = line.limit.map_or_else(|| "–".to_owned(), |limit| number(limit.saturating_sub(line.held)));
     let actions = may.then(|| actions(visit, line, &what));
     let key = format!("{}/{}/{}", line.scope.key(), line.person, what_key(&line.resource));
-    view! {
+    html! {
         <tr data-key=key>
             <th scope="row">{title}{second}</th>
             <td class="wide-cell" data-label="Held by">{holders(visit, line)}</td>
@@ -173,7 +169,6 @@ fn row(visit: &Visit, line: &QuotaLine, may: bool) -> AnyView {
             {actions}
         </tr>
     }
-    .into_any()
 }
 
 fn actions(visit: &Visit, line: &QuotaLine, what: &str) -> AnyView {
@@ -209,7 +204,7 @@ fn actions(visit: &Visit, line: &QuotaLine, what: &str) -> AnyView {
         }
     });
     let href = format!("{}#set", change.url());
-    view! {
+    html! {
         <td class="right">
             <span class="row-tight">
                 <LinkButton href=href small=true icon="pencil" label=set/>
@@ -217,16 +212,15 @@ fn actions(visit: &Visit, line: &QuotaLine, what: &str) -> AnyView {
             </span>
         </td>
     }
-    .into_any()
 }
 
 /// Each holder by name with its amount.
 fn holders(visit: &Visit, line: &QuotaLine) -> AnyView {
     if line.resource.is_running() && line.held > 0 {
-        return view! { <a href=paths::jobs(visit.slug())>"jobs"</a> }.into_any();
+        return html! { <a href=paths::jobs(visit.slug())>"jobs"</a> };
     }
     if line.by.is_empty() {
-        return view! { <span class="faint">"nothing"</span> }.into_any();
+        return html! { <span class="faint">"nothing"</span> };
     }
     let one = |holding: &Holding| {
         let href = match holding.holder {
@@ -247,7 +241,7 @@ fn holders(visit: &Visit, line: &QuotaLine) -> AnyView {
             </li>
         }
     });
-    view! { <ul class="holders">{named}{more}</ul> }.into_any()
+    html! { <ul class="holders">{named}{more}</ul> }
 }
 
 fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) -> AnyView {
@@ -264,7 +258,7 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
     let what: Vec<(String, String)> =
         quotas.resources.iter().map(|resource| (what_key(resource), title(resource))).collect();
     let readonly = because.is_some();
-    view! {
+    html! {
         <section id="set">
             <Card heading="Set a limit">
                 <PostForm function="set_limit" state=state.clone() hidden=hidden>
@@ -294,7 +288,6 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
             </Card>
         </section>
     }
-    .into_any()
 }
 
 fn title(resource: &Resource) -> String {

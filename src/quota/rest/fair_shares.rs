@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
-use crate::server::rest::asked::{Asked, Json, Parameters, beside};
+use crate::server::rest::asked::{Asked, Json, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::rest::view::{ResourcesView, json};
 
@@ -44,7 +44,7 @@ struct ShareView {
     weight: u32,
     /// What they have used lately, faded, with what runs.
     used_core_hours: f64,
-    /// How much of what everybody has used that is; null if nobody has used anything.
+    /// Share of all use; null if there was no use.
     used_percent: Option<f64>,
     /// How much of it they are meant to have; null for who has neither jobs nor a weight.
     meant_percent: Option<f64>,
@@ -144,10 +144,10 @@ pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted
         share::set_weight(caller, id.clone(), person, weight, why.clone()).await?;
     }
     if let Some(half_life) = half_life {
-        share::set_half_life(caller, beside(&id, "half-life"), half_life, why.clone()).await?;
+        share::set_half_life(caller, id.beside("half-life"), half_life, why.clone()).await?;
     }
     if let Some(policy) = serverless {
-        share::set_policy(caller, beside(&id, "serverless"), None, policy, why).await?;
+        share::set_policy(caller, id.beside("serverless"), None, policy, why).await?;
     }
     view_of(caller, "").await
 }

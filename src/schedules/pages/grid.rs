@@ -5,7 +5,7 @@ use atelier_domain::zone;
 use atelier_studio::schedules::typed::day_name;
 use leptos::prelude::*;
 
-use crate::components::Icon;
+use crate::components::problem_line;
 use crate::form::FormState;
 
 /// Minutes of a day.
@@ -17,7 +17,7 @@ pub struct Mark {
     pub day: usize,
     /// The present minute.
     pub now: u32,
-    /// Until when somebody keeps it running today, past its hours.
+    /// Until when it was kept running today, past its hours.
     pub kept_until: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ pub fn card(
             }
         })
         .collect();
-    let head = view! {
+    let head = html! {
         <thead>
             <tr>
                 <th scope="col">"Day"</th>
@@ -64,9 +64,8 @@ pub fn card(
                 </th>
             </tr>
         </thead>
-    }
-    .into_any();
-    view! {
+    };
+    html! {
         <fieldset class="card week-card" data-week="">
             <legend class="sr">"Week"</legend>
             <header><h2>"Week"</h2><div class="push">{zone}</div></header>
@@ -82,7 +81,6 @@ pub fn card(
             </footer>
         </fieldset>
     }
-    .into_any()
 }
 
 /// Where the clock hangs.
@@ -105,15 +103,8 @@ pub fn zone_field(fields: &Fields, state: &FormState, own_zone: &str) -> AnyView
         .collect();
     let problem = state.problem("time_zone");
     let is_wrong = problem.is_some();
-    let problem = problem.map(|problem| {
-        view! {
-            <p class="err" id="f-time_zone-problem">
-                <Icon name="warn" class="i-s"/>
-                <span class="label">{problem}</span>
-            </p>
-        }
-    });
-    view! {
+    let problem = problem_line("f-time_zone-problem", problem);
+    html! {
         <div class="field zone-field">
             <label class="faint xs" for="f-time_zone">"Time zone"</label>
             <select
@@ -125,7 +116,6 @@ pub fn zone_field(fields: &Fields, state: &FormState, own_zone: &str) -> AnyView
             {problem}
         </div>
     }
-    .into_any()
 }
 
 fn row(day: usize, fields: &Fields, state: &FormState, mark: Option<Mark>) -> AnyView {
@@ -133,38 +123,24 @@ fn row(day: usize, fields: &Fields, state: &FormState, mark: Option<Mark>) -> An
     let name = day_name(key);
     let (is_on, start, stop) = fields.day(key);
     let problem_of = |what: &str| state.problem(&format!("{key}_{what}"));
-    let problems: Vec<(String, String)> = ["start", "stop"]
-        .into_iter()
-        .filter_map(|what| Some((format!("f-{key}-{what}-problem"), problem_of(what)?)))
-        .collect();
-    let wrong: Vec<_> = problems
-        .iter()
-        .map(|(id, problem)| {
-            view! {
-                <p class="err" id=id.clone()>
-                    <Icon name="warn" class="i-s"/>
-                    <span class="label">{problem.clone()}</span>
-                </p>
-            }
-        })
-        .collect();
+    let wrong = |what| problem_line(&format!("f-{key}-{what}-problem"), problem_of(what));
+    let wrong: Vec<_> = ["start", "stop"].into_iter().filter_map(wrong).collect();
     let wrong = (!wrong.is_empty()).then(|| view! { <tr class="week-problem"><td colspan="4">{wrong}</td></tr> });
     let time = |what: &'static str, value: &str| {
         let id = format!("f-{key}-{what}-problem");
         let is_wrong = problem_of(what).is_some();
         let (field, label, value) = (format!("{key}_{what}"), format!("{name}, {what}"), value.to_owned());
-        view! {
+        html! {
             <input
                 class="input w-time" type="time" name=field value=value aria-label=label
                 aria-invalid=is_wrong.then_some("true")
                 aria-describedby=is_wrong.then_some(id)
             />
         }
-        .into_any()
     };
     let (from, until) = (time("start", start), time("stop", stop));
     let bar = bar(day, fields, mark.filter(|mark| mark.day == day));
-    view! {
+    html! {
         <tr data-day=key>
             <th scope="row">
                 <label class="check">
@@ -178,7 +154,6 @@ fn row(day: usize, fields: &Fields, state: &FormState, mark: Option<Mark>) -> An
         </tr>
         {wrong}
     }
-    .into_any()
 }
 
 /// Minutes after midnight, if it is a time.
@@ -255,7 +230,7 @@ fn bar(day: usize, fields: &Fields, mark: Option<Mark>) -> AnyView {
         let at = percent(mark.now);
         view! { <line class="now" x1=at.clone() x2=at y1="0" y2="26"></line> }
     });
-    view! {
+    html! {
         <svg role="group" aria-label=label data-bar="">
             <rect class="track" x="0.5" y="0.5" width="99.8%" height="25" rx="5"></rect>
             {ticks}
@@ -266,7 +241,6 @@ fn bar(day: usize, fields: &Fields, mark: Option<Mark>) -> AnyView {
             {grips}
         </svg>
     }
-    .into_any()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use atelier_domain::compute::idle::IdleRules;
 use atelier_domain::fields::Fields;
 use leptos::prelude::*;
 
-use crate::components::{Checkbox, Icon};
+use crate::components::{Checkbox, problem_line};
 use crate::form::FormState;
 
 /// The box, the minutes, and what the workspace demands.
@@ -12,10 +12,9 @@ pub fn field(fields: &Fields, state: &FormState, rules: &IdleRules) -> AnyView {
     let is_on = fields.is_on("idle") || rules.is_required;
     let switch = if rules.is_required {
         // What cannot be changed is not asked for; it is sent all the same.
-        view! { <input type="hidden" name="idle" value="on"/><p>"Idle shutdown is required in this workspace."</p> }
-            .into_any()
+        html! { <input type="hidden" name="idle" value="on"/><p>"Idle shutdown is required in this workspace."</p> }
     } else {
-        view! { <Checkbox name="idle" label="Stop it when nobody uses it" ticked=is_on/> }.into_any()
+        html! { <Checkbox name="idle" label="Stop it when nobody uses it" ticked=is_on/> }
     };
     let (min, max) = (rules.min, rules.max);
     let default = rules.default.map_or_else(|| "off".to_owned(), |default| default.to_string());
@@ -23,16 +22,9 @@ pub fn field(fields: &Fields, state: &FormState, rules: &IdleRules) -> AnyView {
     let value = fields.get("idle_minutes").to_owned();
     let problem = state.problem("idle_minutes").or_else(|| state.problem("idle"));
     let is_wrong = problem.is_some();
-    let problem = problem.map(|problem| {
-        view! {
-            <p class="err" id="f-idle_minutes-problem">
-                <Icon name="warn" class="i-s"/>
-                <span class="label">{problem}</span>
-            </p>
-        }
-    });
+    let problem = problem_line("f-idle_minutes-problem", problem);
     let described = if is_wrong { "f-idle_minutes-problem f-idle_minutes-help" } else { "f-idle_minutes-help" };
-    view! {
+    html! {
         {switch}
         <div class="field">
             <label for="f-idle_minutes">"After so long without activity"</label>
@@ -56,5 +48,4 @@ pub fn field(fields: &Fields, state: &FormState, rules: &IdleRules) -> AnyView {
             </p>
         </details>
     }
-    .into_any()
 }

@@ -91,7 +91,7 @@ fn show(visit: &Visit, page: &SchedulePage) -> AnyView {
     let rules = rules::card(visit, page);
     let pause = pause_button(page, is_paused);
     let warnings = warning::of_instance(&visit.viewer, page.subject.id);
-    view! {
+    html! {
         <Page
             heading=format!("When is {name} awake?") title=format!("Schedules of {name}") crumbs=crumbs actions=pause
             sub="It starts and stops at these times. Before a stop its owner is warned: 15 minutes for a scheduled \
@@ -104,7 +104,6 @@ fn show(visit: &Visit, page: &SchedulePage) -> AnyView {
             {rules}
         </Page>
     }
-    .into_any()
 }
 
 fn pause_button(page: &SchedulePage, is_paused: bool) -> Option<AnyView> {
@@ -118,14 +117,11 @@ fn pause_button(page: &SchedulePage, is_paused: bool) -> Option<AnyView> {
         ("command_id", CommandId::random().as_str().to_owned()),
         ("paused", value.to_owned()),
     ];
-    Some(
-        view! {
-            <PostForm function="pause_schedules" hidden=hidden class="inline-form">
-                <SubmitButton look=Look::Plain icon=icon>{label}</SubmitButton>
-            </PostForm>
-        }
-        .into_any(),
-    )
+    Some(html! {
+        <PostForm function="pause_schedules" hidden=hidden class="inline-form">
+            <SubmitButton look=Look::Plain icon=icon>{label}</SubmitButton>
+        </PostForm>
+    })
 }
 
 fn form(visit: &Visit, page: &SchedulePage) -> AnyView {
@@ -141,7 +137,7 @@ fn form(visit: &Visit, page: &SchedulePage) -> AnyView {
     let outlook = outlook::side(&page.outlook);
     let back = paths::instance(slug, &name);
     let of = format!("instance,{}", fields().join(","));
-    view! {
+    html! {
         <div class="split" data-quote=QuoteSchedule::PATH data-quote-of=of>
             <PostForm function=FORM state=state hidden=hidden>
                 // What Enter presses: the first button of a form must not copy Monday.
@@ -172,7 +168,6 @@ fn form(visit: &Visit, page: &SchedulePage) -> AnyView {
             {outlook}
         </div>
     }
-    .into_any()
 }
 
 fn mark(visit: &Visit, page: &SchedulePage) -> Option<grid::Mark> {

@@ -25,7 +25,7 @@ pub fn choices(fields: &Fields, state: &FormState) -> AnyView {
         choice("now", "Stop anyway", "After a warning 15 minutes before. Running jobs end."),
     ];
     let drain = fields.get("drain").to_owned();
-    view! {
+    html! {
         <section class="card">
             <header><h2>"When the stop time comes"</h2><span class="push note">"while jobs run on it"</span></header>
             <div class="body stack three-choices">
@@ -44,5 +44,4 @@ pub fn choices(fields: &Fields, state: &FormState) -> AnyView {
             </div>
         </section>
     }
-    .into_any()
 }

@@ -12,7 +12,7 @@ use crate::components::{Icon, Tone, Why, price};
 /// The side of the page.
 pub fn side(outlook: &Outlook) -> AnyView {
     let part = part(outlook);
-    view! { <aside class="stack sticky-side">{part}{price::lost()}</aside> }.into_any()
+    html! { <aside class="stack sticky-side">{part}{price::lost()}</aside> }
 }
 
 /// What is asked for again while one types.
@@ -21,7 +21,7 @@ pub fn part(outlook: &Outlook) -> AnyView {
     let times = times(outlook);
     let clocks = clocks(&outlook.times);
     let cost = outlook.cost.as_ref().map(cost);
-    view! {
+    html! {
         <div class="quote stack" data-quote-part="">
             <section class="card" aria-labelledby="next-times">
                 <header><h2 id="next-times">"Next times"</h2><span class="push note">{note}</span></header>
@@ -30,20 +30,18 @@ pub fn part(outlook: &Outlook) -> AnyView {
             {cost}
         </div>
     }
-    .into_any()
 }
 
 fn times(outlook: &Outlook) -> AnyView {
     if !outlook.unclear.is_empty() {
         let why: Vec<_> = outlook.unclear.iter().map(|line| view! { <li>{line.clone()}</li> }).collect();
-        return view! { <p><Icon name="warn" class="i-s"/>" Not clear yet:"</p><ul class="list">{why}</ul> }.into_any();
+        return html! { <p><Icon name="warn" class="i-s"/>" Not clear yet:"</p><ul class="list">{why}</ul> };
     }
     if outlook.times.is_empty() {
-        return view! { <p class="muted">"Nothing is planned. It starts and stops by hand, or by idle shutdown."</p> }
-            .into_any();
+        return html! { <p class="muted">"Nothing is planned. It starts and stops by hand, or by idle shutdown."</p> };
     }
     let items: Vec<_> = outlook.times.iter().map(item).collect();
-    view! { <ol class="events">{items}</ol> }.into_any()
+    html! { <ol class="events">{items}</ol> }
 }
 
 fn item(time: &NextTime) -> AnyView {
@@ -60,15 +58,18 @@ fn item(time: &NextTime) -> AnyView {
     };
     let note = time.note.as_ref().map(|note| view! { <span class="l2">{note.clone()}</span> });
     let (rfc, said) = (clock::rfc3339(time.at), time.there.0.clone());
-    let verb = if time.is_skipped { view! { <s>{verb}</s> }.into_any() } else { view! { {verb} }.into_any() };
-    view! {
+    let verb = if time.is_skipped {
+        html! { <s>{verb}</s> }
+    } else {
+        html! { {verb} }
+    };
+    html! {
         <li>
             <time datetime=rfc>{said}</time>
             <Icon name=icon/>
             <span>{verb}<span class="l2">{elsewhere}</span>{note}</span>
         </li>
     }
-    .into_any()
 }
 
 /// The clocks change between these times.
@@ -81,7 +82,7 @@ fn clocks(times: &[NextTime]) -> Option<AnyView> {
         what = what.trim_start_matches("the "),
     );
     let text = if what.starts_with("first after") { text } else { format!("{}: {what}.", first.there.0) };
-    Some(view! { <Why tone=Tone::Warning title="The clocks change" text=text/> }.into_any())
+    Some(html! { <Why tone=Tone::Warning title="The clocks change" text=text/> })
 }
 
 /// Hours of a month.
@@ -103,10 +104,9 @@ fn cost(cost: &AwakeCost) -> AnyView {
         }
     });
     let how = cost.how.clone();
-    view! {
+    html! {
         <section class="card">
             <div class="body stack"><div>{figure}<p class="faint xs">{how}</p></div>{meter}</div>
         </section>
     }
-    .into_any()
 }

@@ -7,7 +7,7 @@ use atelier_studio::schedules::page::{RuleRow, SchedulePage};
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
-use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, Table, Time};
+use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, Table, Time, heads};
 use crate::form::FormState;
 use crate::frame::Visit;
 use crate::schedules::typing::CheckCron;
@@ -15,35 +15,28 @@ use crate::schedules::typing::CheckCron;
 /// All schedules, and one more.
 pub fn card(visit: &Visit, page: &SchedulePage) -> AnyView {
     let list = if page.rows.is_empty() {
-        view! {
+        html! {
             <p class="muted pad">
                 "There are none. The week above makes some when it is saved; rules by cron are added below."
             </p>
         }
-        .into_any()
     } else {
         let rows: Vec<_> = page.rows.iter().map(|row| line(visit, page, row)).collect();
-        view! {
+        html! {
             <Table
                 class="table rules" caption="Schedules" rows=rows
-                head=view! {
-                    <th scope="col">"What and when"</th>
-                    <th scope="col">"Next"</th>
-                    <th scope="col"><span class="sr">"Actions"</span></th>
-                }
+                head=heads(&[("What and when", ""), ("Next", ""), ("Actions", "sr")])
             />
         }
-        .into_any()
     };
     let add = page.fixed_because.is_none().then(|| add(visit, page));
-    view! {
+    html! {
         <section class="card gap-above" id="rules">
             <header><h2>"Schedules and extra rules"</h2><span class="push note">"16 at most"</span></header>
             <div data-live="rules" data-announce="schedule|schedules">{list}</div>
             {add}
         </section>
     }
-    .into_any()
 }
 
 fn hidden(page: &SchedulePage, row: &RuleRow) -> Vec<(&'static str, String)> {
@@ -57,26 +50,24 @@ fn hidden(page: &SchedulePage, row: &RuleRow) -> Vec<(&'static str, String)> {
 fn line(visit: &Visit, page: &SchedulePage, row: &RuleRow) -> AnyView {
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let next = match (row.is_enabled, row.skipped, row.next) {
-        (false, ..) => view! { <span class="faint">"disabled"</span> }.into_any(),
+        (false, ..) => html! { <span class="faint">"disabled"</span> },
         (true, Some(skipped), _) => {
-            view! { <s><Time at=skipped now=now zone=zone.clone() absolute=true/></s><span class="l2">"skipped"</span> }
-                .into_any()
+            html! { <s><Time at=skipped now=now zone=zone.clone() absolute=true/></s><span class="l2">"skipped"</span> }
         }
-        (true, None, Some(next)) => view! { <Time at=next now=now zone=zone absolute=true/> }.into_any(),
-        (true, None, None) => view! { <span class="faint">"never again"</span> }.into_any(),
+        (true, None, Some(next)) => html! { <Time at=next now=now zone=zone absolute=true/> },
+        (true, None, None) => html! { <span class="faint">"never again"</span> },
     };
     let part = row.is_week.then(|| view! { <span class="l2">"part of the week above"</span> });
     let actions = page.fixed_because.is_none().then(|| actions(page, row));
     let edit = (page.fixed_because.is_none() && !row.is_week).then(|| edit(visit, page, row)).flatten();
     let sentence = row.sentence.clone();
-    view! {
+    html! {
         <tr data-key=row.id.to_string()>
             <th scope="row"><span class="name">{sentence}</span>{part}{edit}</th>
             <td>{next}</td>
             <td class="right">{actions}</td>
         </tr>
     }
-    .into_any()
 }
 
 fn actions(page: &SchedulePage, row: &RuleRow) -> AnyView {
@@ -103,7 +94,7 @@ fn actions(page: &SchedulePage, row: &RuleRow) -> AnyView {
         }
     });
     let label = format!("Delete: {said}");
-    view! {
+    html! {
         <span class="row-tight">
             {skip}
             {switch}
@@ -112,7 +103,6 @@ fn actions(page: &SchedulePage, row: &RuleRow) -> AnyView {
             </PostForm>
         </span>
     }
-    .into_any()
 }
 
 /// The form that changes a rule, folded.
@@ -125,20 +115,17 @@ fn edit(visit: &Visit, page: &SchedulePage, row: &RuleRow) -> Option<AnyView> {
     let id = row.id.to_string();
     let inside = rule_fields(visit, &fields, &state, &id);
     let hidden = hidden(page, row);
-    Some(
-        view! {
-            <details class="more" open=is_this>
-                <summary>"Change"</summary>
-                <PostForm function="change_rule" state=state hidden=hidden>
-                    {inside}
-                    <div class="row">
-                        <SubmitButton look=Look::Plain icon="check" pending="Saving…">"Save rule"</SubmitButton>
-                    </div>
-                </PostForm>
-            </details>
-        }
-        .into_any(),
-    )
+    Some(html! {
+        <details class="more" open=is_this>
+            <summary>"Change"</summary>
+            <PostForm function="change_rule" state=state hidden=hidden>
+                {inside}
+                <div class="row">
+                    <SubmitButton look=Look::Plain icon="check" pending="Saving…">"Save rule"</SubmitButton>
+                </div>
+            </PostForm>
+        </details>
+    })
 }
 
 fn add(visit: &Visit, page: &SchedulePage) -> AnyView {
@@ -150,7 +137,7 @@ fn add(visit: &Visit, page: &SchedulePage) -> AnyView {
     let hidden =
         vec![("instance", page.subject.name.to_string()), ("command_id", CommandId::random().as_str().to_owned())];
     let is_open = !state.problems().is_empty() || state.refusal().is_some();
-    view! {
+    html! {
         <div class="body">
             <details class="more" open=is_open>
                 <summary>"Add a rule by cron"</summary>
@@ -163,7 +150,6 @@ fn add(visit: &Visit, page: &SchedulePage) -> AnyView {
             </details>
         </div>
     }
-    .into_any()
 }
 
 fn typed(saved: &Fields, state: &FormState) -> Fields {
@@ -199,7 +185,7 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
     let ids = |name: &str| format!("f-{name}-{suffix}");
     let (action, how, wait) =
         (fields.get("action").to_owned(), fields.get("jobs").to_owned(), fields.get("drain").to_owned());
-    view! {
+    html! {
         <div class="cols-3">
             <SelectField
                 id=ids("action") label="What" name="action" options=actions value=action problem=state.problem("action")
@@ -231,7 +217,6 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
             />
         </div>
     }
-    .into_any()
 }
 
 /// What a cron expression says: the part that is asked for again while one types.
@@ -244,6 +229,5 @@ pub fn cron_answer(reading: &CronReading, id: Option<String>) -> AnyView {
         CronReading::Wrong(words) => ("answer err", Some("warn"), words.clone()),
     };
     let icon = icon.map(|icon| view! { <Icon name=icon class="i-s"/> });
-    view! { <p class=class id=id data-answer="cron" role="status">{icon}<span class="label">{words}</span></p> }
-        .into_any()
+    html! { <p class=class id=id data-answer="cron" role="status">{icon}<span class="label">{words}</span></p> }
 }

@@ -41,13 +41,12 @@ fn show(visit: &Visit, week: &WeekView, is_all: bool) -> AnyView {
     };
     let tabs = vec![tab("", "Mine", !is_all), tab("all", "Everybody’s", is_all)];
     let content = if week.days.is_empty() { nothing(visit, week, is_all) } else { days(visit, week) };
-    view! {
+    html! {
         <Page heading="Schedules" sub="What starts and stops by itself in the next seven days, in your time zone.">
             <Tabs label="Whose schedules" tabs=tabs/>
             <div data-live="week">{content}</div>
         </Page>
     }
-    .into_any()
 }
 
 fn nothing(visit: &Visit, week: &WeekView, is_all: bool) -> AnyView {
@@ -60,12 +59,11 @@ fn nothing(visit: &Visit, week: &WeekView, is_all: bool) -> AnyView {
              when you are not.",
         ),
     };
-    view! {
+    html! {
         <EmptyState heading=heading text=text>
             <LinkButton href=instances look=Look::Primary icon="compute">"Go to the instances"</LinkButton>
         </EmptyState>
     }
-    .into_any()
 }
 
 fn days(visit: &Visit, week: &WeekView) -> AnyView {
@@ -73,19 +71,18 @@ fn days(visit: &Visit, week: &WeekView) -> AnyView {
         .is_cut
         .then(|| view! { <p class="muted">"There is more than is listed here: some schedules fire very often."</p> });
     let days: Vec<_> = week.days.iter().map(|one| day(visit, one)).collect();
-    view! { <div class="stack plan">{days}{cut}</div> }.into_any()
+    html! { <div class="stack plan">{days}{cut}</div> }
 }
 
 fn day(visit: &Visit, day: &PlanDay) -> AnyView {
     let rows: Vec<_> = day.rows.iter().map(|row| line(visit, row)).collect();
     let (heading, key) = (day.heading.clone(), day.heading.clone());
-    view! {
+    html! {
         <section class="card" data-key=key>
             <header><h2>{heading}</h2></header>
             <div class="body"><ol class="events">{rows}</ol></div>
         </section>
     }
-    .into_any()
 }
 
 fn line(visit: &Visit, row: &PlanRow) -> AnyView {
@@ -103,14 +100,17 @@ fn line(visit: &Visit, row: &PlanRow) -> AnyView {
     let more: Vec<String> =
         [row.elsewhere.clone(), row.note.clone()].into_iter().filter(|text| !text.is_empty()).collect();
     let more = (!more.is_empty()).then(|| view! { <span class="l2">{more.join("; ")}</span> });
-    let verb = if row.is_skipped { view! { <s>{verb}</s> }.into_any() } else { view! { {verb} }.into_any() };
+    let verb = if row.is_skipped {
+        html! { <s>{verb}</s> }
+    } else {
+        html! { {verb} }
+    };
     let (rfc, exact) = (clock::rfc3339(row.at), clock::exact(row.at, &visit.viewer.time_zone));
-    view! {
+    html! {
         <li data-key=row.key.clone()>
             <time datetime=rfc title=exact>{row.clock.clone()}</time>
             <Icon name=icon/>
             <span>{verb}" "<a class="name" href=href>{row.name.clone()}</a>{owner}{more}</span>
         </li>
     }
-    .into_any()
 }

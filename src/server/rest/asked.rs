@@ -7,7 +7,6 @@ use atelier_domain::text::{Problem, shortened};
 use atelier_domain::world::Answer;
 use atelier_engine::run::CommandId;
 use atelier_studio::caller::{Actor, Caller, RequestInfo};
-pub use atelier_studio::orders::beside;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;

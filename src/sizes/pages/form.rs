@@ -68,7 +68,7 @@ fn form(visit: &Visit, size: Option<&SizeRow>, sites: Vec<String>, currency: &st
     let options = sites.into_iter().map(|site| (site.clone(), site)).collect();
     let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
     let price = format!("Price per hour, {currency}");
-    view! {
+    html! {
         <Page
             heading=heading crumbs=vec![Crumb::new("Sizes", back.clone())]
             sub="Nodes that exist stay as they are. What is in use keeps its cores, memory, family and site; its price \
@@ -118,7 +118,6 @@ fn form(visit: &Visit, size: Option<&SizeRow>, sites: Vec<String>, currency: &st
             </Card>
         </Page>
     }
-    .into_any()
 }
 
 fn ask(visit: &Visit, size: &SizeRow) -> AnyView {
@@ -126,7 +125,7 @@ fn ask(visit: &Visit, size: &SizeRow) -> AnyView {
     let back = paths::sizes(visit.slug());
     let hidden = vec![("name", size.name.clone()), ("command_id", CommandId::random().as_str().to_owned())];
     let (title, go) = (format!("Remove {} from the catalogue?", size.name), format!("Remove {}", size.name));
-    view! {
+    html! {
         <Page heading="Remove size" crumbs=vec![Crumb::new("Sizes", back.clone())]>
             <ConfirmCard
                 title=title function="remove_size" hidden=hidden state=state keep="Keep it" back=back go=go icon="trash"
@@ -134,5 +133,4 @@ fn ask(visit: &Visit, size: &SizeRow) -> AnyView {
             />
         </Page>
     }
-    .into_any()
 }

@@ -8,7 +8,7 @@ use atelier_studio::sizes::list::sizes;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
 
-use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Tone};
+use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Tone, heads};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
@@ -28,7 +28,7 @@ pub fn SizesPage() -> impl IntoView {
 }
 
 fn show(visit: &Visit, sizes: Vec<SizeRow>) -> AnyView {
-    let refusal = visit.viewer.may(Action::SizeWrite).err().map(|denied| visit.viewer.why_not(&denied));
+    let refusal = visit.viewer.refusal(Action::SizeWrite);
     let add = view! {
         <LinkButton
             href=paths::size(visit.slug(), "new") look=Look::Primary icon="plus" disabled_because=refusal.clone()
@@ -38,7 +38,7 @@ fn show(visit: &Visit, sizes: Vec<SizeRow>) -> AnyView {
     };
     let refused = visit.form("remove_size").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
     let content = if sizes.is_empty() { nothing() } else { table(visit, sizes, refusal.as_deref()) };
-    view! {
+    html! {
         <Page
             heading="Sizes" sub="What a node has, where it is made, and what an hour of it costs."
             actions=add.into_any()
@@ -47,37 +47,28 @@ fn show(visit: &Visit, sizes: Vec<SizeRow>) -> AnyView {
             <div data-live="sizes" data-announce="size|sizes">{content}</div>
         </Page>
     }
-    .into_any()
 }
 
 fn nothing() -> AnyView {
-    view! {
+    html! {
         <EmptyState
             art=false heading="The catalogue is empty"
             text="A driver that starts fills it with what fits its machines; sizes can be added by hand as well."
         />
     }
-    .into_any()
 }
 
 fn table(visit: &Visit, sizes: Vec<SizeRow>, refusal: Option<&str>) -> AnyView {
     let rows: Vec<_> = sizes.into_iter().map(|size| line(visit, size, refusal)).collect();
-    view! {
+    html! {
         <Table
             class="table" caption="Sizes" rows=rows
-            head=view! {
-                <th scope="col">"Size"</th>
-                <th scope="col" class="c-owner">"Site"</th>
-                <th scope="col" class="right">"Cores"</th>
-                <th scope="col" class="right">"Memory"</th>
-                <th scope="col" class="right">"GPUs"</th>
-                <th scope="col" class="right">"Price per hour"</th>
-                <th scope="col" class="right c-cpu">"Room now"</th>
-                <th scope="col"><span class="sr">"Actions"</span></th>
-            }
+            head=heads(&[
+                ("Size", ""), ("Site", "c-owner"), ("Cores", "right"), ("Memory", "right"), ("GPUs", "right"),
+                ("Price per hour", "right"), ("Room now", "right c-cpu"), ("Actions", "sr"),
+            ])
         />
     }
-    .into_any()
 }
 
 fn line(visit: &Visit, size: SizeRow, refusal: Option<&str>) -> AnyView {
@@ -85,16 +76,16 @@ fn line(visit: &Visit, size: SizeRow, refusal: Option<&str>) -> AnyView {
     let refusal = refusal.map(ToOwned::to_owned);
     let href = paths::size(slug, &name);
     let title = if refusal.is_none() {
-        view! { <a class="name" href=href.clone()>{name.clone()}</a> }.into_any()
+        html! { <a class="name" href=href.clone()>{name.clone()}</a> }
     } else {
-        view! { <span class="name">{name.clone()}</span> }.into_any()
+        html! { <span class="name">{name.clone()}</span> }
     };
     let family = format!("family {}", size.family);
     let gpus = match size.shape.gpus {
         0 => "–".to_owned(),
         count => count.to_string(),
     };
-    view! {
+    html! {
         <tr data-key=name.clone()>
             <th scope="row">{title}<span class="l2">{family}</span></th>
             <td class="c-owner">{size.site}</td>
@@ -118,5 +109,4 @@ fn line(visit: &Visit, size: SizeRow, refusal: Option<&str>) -> AnyView {
             </td>
         </tr>
     }
-    .into_any()
 }

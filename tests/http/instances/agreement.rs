@@ -1,7 +1,7 @@
 //! The list, the page and the API say the same of an instance in every state: what it is, why, and what comes
 //! next.
 
-use atelier_domain::compute::instance::InstanceState;
+use atelier_domain::compute::instance::{InstancePhase, InstanceState};
 use atelier_domain::compute::job::{JobSpec, Priority, Target};
 use atelier_domain::compute::{InstanceId, Resources};
 use atelier_domain::history::Actor;
@@ -40,23 +40,47 @@ fn text(html: &str, from: &str, to: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
+/// Every phase has its place here: a new one does not compile before the walk reaches it.
+const fn place(phase: &InstancePhase) -> usize {
+    match phase {
+        InstancePhase::Creating { .. } => 0,
+        InstancePhase::Starting { .. } => 1,
+        InstancePhase::SettingUp { .. } => 2,
+        InstancePhase::UserSettingUp { .. } => 3,
+        InstancePhase::Running => 4,
+        InstancePhase::Restarting { .. } => 5,
+        InstancePhase::Stopping { .. } => 6,
+        InstancePhase::Stopped => 7,
+        InstancePhase::Resizing { .. } => 8,
+        InstancePhase::Transferring { .. } => 9,
+        InstancePhase::Deleting { .. } => 10,
+        InstancePhase::CreateFailed => 11,
+        InstancePhase::SetupFailed => 12,
+        InstancePhase::UserSetupFailed => 13,
+        InstancePhase::Unknown => 14,
+        InstancePhase::Unusable => 15,
+    }
+}
+
 /// Brings the instance of that name through its states and asks all doors in each.
 struct Walk {
     studio: Studio,
     mara: Browser,
     seen: Vec<InstanceState>,
+    phases: [bool; 16],
 }
 
 impl Walk {
     async fn new() -> Self {
         let studio = Studio::new().await;
         let mara = studio.browser("mara").await;
-        Self { studio, mara, seen: Vec::new() }
+        Self { studio, mara, seen: Vec::new(), phases: [false; 16] }
     }
 
     async fn agrees(&mut self, name: &str, id: InstanceId, state: InstanceState) {
         self.studio.until_state(id, state).await;
         self.seen.push(state);
+        self.phases[self.studio.look(id, |_, instance| place(&instance.phase)).await] = true;
         let path = format!("/instances/{name}");
         // What is left of a time is in some reasons: they are compared only if none went by meanwhile.
         let (known, list, shown) = loop {
@@ -196,4 +220,5 @@ async fn all_doors_agree_in_every_state() {
 
     let missing: Vec<_> = InstanceState::ALL.iter().filter(|state| !walk.seen.contains(state)).collect();
     assert_eq!(missing, Vec::<&InstanceState>::new());
+    assert_eq!(walk.phases, [true; 16]);
 }

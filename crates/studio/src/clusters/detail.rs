@@ -1,9 +1,11 @@
 //! One cluster with all that its page shows.
 
-use atelier_domain::access::Action;
+use atelier_domain::access::{Action, Rights, Whose};
 use atelier_domain::compute::cluster::{Cluster, ClusterPhase, FailedLaunch};
-use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
+use atelier_domain::compute::fair_share::QueueOrder;
 use atelier_domain::compute::job::Job;
+use atelier_domain::compute::size::Price;
+use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::compute::{ClusterId, JobId, NodeId, ScheduleId};
 use atelier_domain::error::AppError;
 use atelier_domain::reason::{Kind, Reason};
@@ -22,6 +24,7 @@ use crate::clusters::names::{add_decisions, add_names};
 use crate::clusters::nodes::{AgentFacts, NodeRow};
 use crate::clusters::{list, minimum, nodes};
 use crate::forecast::etas as forecast;
+use crate::offer::Offer;
 use crate::orders::ask;
 
 /// Nodes of one page of the table.
@@ -45,24 +48,16 @@ pub struct ClusterDetail {
     /// Why it is as it is.
     pub why: Option<WhyView>,
     pub owner: String,
-    pub created: Timestamp,
     /// By whom it was paused or deleted; empty if it was not.
     pub by: String,
     /// Since when it is paused, if that is known.
     pub paused_since: Option<Timestamp>,
-    pub queue_policy: QueuePolicy,
-    /// Idle nodes that are kept ready beyond what is needed.
-    pub warm: u32,
     pub minimums: Vec<MinimumRow>,
     /// What the minimum and the nodes kept ready cost while nothing runs: an hour now, and an average month.
-    pub at_rest: [String; 2],
-    /// The minimum that was set by hand.
-    pub own_min: u32,
-    pub idle: Span,
-    /// The tags as they are typed.
-    pub tags: String,
+    pub at_rest: (Price, Money),
     /// What an hour costs: one node, at the minimum, at the maximum, now.
-    pub per_hour: [String; 4],
+    pub per_hour: [Price; 4],
+    pub currency: String,
     /// Failed launches since the last that worked, the newest first.
     pub failures: Vec<FailedLaunch>,
     pub map: Vec<NodeRow>,
@@ -122,6 +117,8 @@ pub struct QueueRow {
     pub why: WhyView,
     pub submitted: Timestamp,
     pub owner_id: UserId,
+    /// What the caller may do to it.
+    pub verbs: Offer<JobVerb>,
     pub eta: Option<Eta>,
 }
 
@@ -145,7 +142,8 @@ pub async fn cluster(caller: &Caller, name: &str, nodes_from: usize, before: &st
     let id = find(caller, name).await?;
     let workspace = actor.workspace.id.clone();
     let (later, currency) = (since_last_step(caller), caller.studio.settings().currency.clone());
-    let detail = ask(caller, move |world| look(world, id, later, nodes_from, &currency)).await?;
+    let viewer = (actor.person.id.clone(), actor.person.rights());
+    let detail = ask(caller, move |world| look(world, id, &viewer, later, nodes_from, currency)).await?;
     let mut detail = detail.ok_or_else(|| AppError::not_found("cluster"))?;
     add_costs(caller, std::slice::from_mut(&mut detail.row)).await?;
     add_names(caller, &mut detail).await?;
@@ -161,20 +159,24 @@ pub async fn cluster(caller: &Caller, name: &str, nodes_from: usize, before: &st
     add_decisions(caller, &workspace, &mut detail, before).await?;
     // What is younger fills the width too, but ten minutes are the least that says something.
     let now = clock::now().0;
-    let from = detail.created.0.clamp(now - CHART.as_millis(), now - CHART_LEAST.as_millis());
+    let from = detail.row.cluster.created.0.clamp(now - CHART.as_millis(), now - CHART_LEAST.as_millis());
     detail.chart_from = Timestamp(from);
     detail.chart = caller.checked(caller.store().cluster_counts(id, detail.chart_from).await)?;
     Ok(detail)
 }
 
 /// What the World knows of it.
-fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: &str) -> Option<ClusterDetail> {
+fn look(
+    world: &World,
+    id: ClusterId,
+    viewer: &(UserId, Rights),
+    later: Span,
+    nodes_from: usize,
+    currency: String,
+) -> Option<ClusterDetail> {
     let cluster = world.cluster(id)?;
-    let row = list::row(world, cluster, later);
-    let price = |nodes: u64| {
-        let sum = row.price.0.saturating_mul(nodes);
-        atelier_domain::compute::size::Price(sum).said(currency)
-    };
+    let row = list::row(world, cluster, &viewer.1, later);
+    let price = |nodes: u64| Price(row.price.0.saturating_mul(nodes));
     let per_hour = [1, u64::from(cluster.min()), u64::from(cluster.scale.max), row.counts.nodes()].map(price);
     let now = clock::now();
     let schedules: Vec<(ScheduleId, Schedule)> =
@@ -183,12 +185,12 @@ fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: 
     let scale = cluster.scale;
     // Nodes of the minimum that are idle are ready too: the larger number counts.
     let kept = minimum::kept_a_month(&only, scale, now);
-    let month = Money::of(row.price, kept).said(currency);
-    let at_rest = [price(u64::from(cluster.min().max(scale.warm).min(scale.max))), month];
+    let month = Money::of(row.price, kept);
+    let at_rest = (price(u64::from(cluster.min().max(scale.warm).min(scale.max))), month);
     let pool = world.pool(&PoolKey::Cluster(id));
     let ids: Vec<NodeId> = pool.map(|pool| pool.nodes.iter().copied().collect()).unwrap_or_default();
     let rows = |ids: &[NodeId]| -> Vec<NodeRow> {
-        ids.iter().filter_map(|node| Some(nodes::row(world, world.node(*node)?))).collect()
+        ids.iter().filter_map(|node| Some(nodes::row(world, world.node(*node)?, &viewer.1))).collect()
     };
     let page: Vec<NodeId> = ids.iter().copied().skip(nodes_from).take(NODES_SHOWN).collect();
     let mut failures = cluster.trouble.history.clone();
@@ -196,25 +198,20 @@ fn look(world: &World, id: ClusterId, later: Span, nodes_from: usize, currency: 
     Some(ClusterDetail {
         why: row.reason.as_ref().map(WhyView::of),
         owner: String::new(),
-        created: cluster.created,
         by: by(cluster),
         paused_since: match &cluster.phase {
             ClusterPhase::Paused { since, .. } => *since,
             ClusterPhase::Active | ClusterPhase::Deleting { .. } => None,
         },
-        queue_policy: cluster.queue,
-        warm: cluster.scale.warm,
         minimums: schedules.iter().map(|(id, schedule)| minimum(*id, schedule, now)).collect(),
         at_rest,
-        own_min: cluster.scale.min,
-        idle: cluster.scale.idle,
-        tags: cluster.tags.typed(),
         per_hour,
+        currency,
         failures,
         map: rows(&ids[..ids.len().min(NODES_MAPPED)]),
         nodes: rows(&page),
         nodes_from,
-        queue: queue(world, id),
+        queue: queue(world, id, viewer),
         chart: Vec::new(),
         chart_from: Timestamp(0),
         decisions: Vec::new(),
@@ -240,17 +237,18 @@ fn by(cluster: &Cluster) -> String {
 }
 
 /// The first of those that wait, then those that are held back.
-fn queue(world: &World, id: ClusterId) -> Vec<QueueRow> {
+fn queue(world: &World, id: ClusterId, viewer: &(UserId, Rights)) -> Vec<QueueRow> {
     let Some(pool) = world.pool(&PoolKey::Cluster(id)) else { return Vec::new() };
     let in_line = pool.queue.in_order(QUEUE_SHOWN).into_iter().enumerate();
     let in_line = in_line.map(|(place, job)| (job, Some(place as u64 + 1)));
     let is_held = |id: &JobId| world.job(*id).is_some_and(|job| job.is_queued() && !job.is_eligible());
     let held = pool.jobs.iter().take(LOOKED_THROUGH).copied().filter(is_held).map(|job| (job, None));
     let rows = in_line.chain(held).take(QUEUE_SHOWN);
-    rows.filter_map(|(job, place)| world.look_up(job).map(|job| queue_row(world, &job, place))).collect()
+    rows.filter_map(|(job, place)| world.look_up(job).map(|job| queue_row(world, &job, place, viewer))).collect()
 }
 
-fn queue_row(world: &World, job: &Job, place: Option<u64>) -> QueueRow {
+fn queue_row(world: &World, job: &Job, place: Option<u64>, (viewer, rights): &(UserId, Rights)) -> QueueRow {
+    let whose = if job.owner == *viewer { Whose::Own } else { Whose::Others };
     let shape = job.spec.shape;
     let why = world.explain_job(job.id).map(|reason| WhyView::of(&reason));
     QueueRow {
@@ -265,6 +263,7 @@ fn queue_row(world: &World, job: &Job, place: Option<u64>) -> QueueRow {
         why: why.unwrap_or_else(WhyView::none),
         submitted: job.submitted,
         eta: None,
+        verbs: Offer::of_job(rights, whose, job.state(), job.held.is_some()),
         owner_id: job.owner.clone(),
     }
 }

@@ -5,46 +5,37 @@ use std::collections::BTreeSet;
 use atelier_domain::access::{Action, Grant, Rights};
 use atelier_domain::compute::cluster::Cluster;
 use atelier_domain::compute::node::Holder;
-use atelier_domain::compute::size::{Price, Tier};
-use atelier_domain::compute::verb::ClusterState;
+use atelier_domain::compute::size::Price;
+use atelier_domain::compute::verb::{ClusterState, ClusterVerb};
 use atelier_domain::compute::{ClusterId, JobId};
 use atelier_domain::error::AppError;
 use atelier_domain::reason::Reason;
 use atelier_domain::text::search_text;
 use atelier_domain::time::Span;
 use atelier_domain::world::{PoolKey, World};
-use atelier_domain::{Money, Timestamp, UserId};
+use atelier_domain::{Money, Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::store::{NodeCounts, ledger_name};
+use serde::Serialize;
 
 use crate::caller::Caller;
 use crate::clock as said;
+use crate::offer::Offer;
 use crate::orders::ask;
 
 /// How many clusters a page shows.
 const PAGE: usize = 50;
 
-/// What the list is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClusterSort {
-    #[default]
-    Name,
-    /// By the number of nodes.
-    Nodes,
-    /// By the number of waiting jobs.
-    Waiting,
-}
-
-impl ClusterSort {
-    pub const ALL: [Self; 3] = [Self::Name, Self::Nodes, Self::Waiting];
-
-    /// The name in the URL.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Nodes => "nodes",
-            Self::Waiting => "waiting",
-        }
+atelier_domain::keyed_enum! {
+    /// What the list is sorted by.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub enum ClusterSort {
+        #[default]
+        Name = "name";
+        /// By the number of nodes.
+        Nodes = "nodes";
+        /// By the number of waiting jobs.
+        Waiting = "waiting";
     }
 }
 
@@ -73,49 +64,42 @@ pub struct ClusterPage {
     pub previous: Option<usize>,
     /// Why the engine does nothing at all, if somebody paused it.
     pub paused: Option<String>,
+    pub currency: String,
 }
 
 /// A cluster in a list.
 #[derive(Clone, Debug)]
 pub struct ClusterRow {
-    pub id: ClusterId,
+    /// As the World keeps it.
+    pub cluster: Cluster,
     pub name: String,
     pub state: ClusterState,
     /// Why it is as it is.
     pub reason: Option<Reason>,
-    /// Whether dedicated work may take its nodes back.
-    pub tier: Tier,
-    pub size: String,
     /// What a node has, in words.
     pub shape: String,
     /// Its nodes by state; `queued` are all jobs that wait.
     pub counts: NodeCounts,
-    /// The fewest nodes, as it is now.
-    pub min: u32,
-    pub max: u32,
     /// Jobs that have left the queue.
     pub running: u64,
-    /// What it has cost today; nothing where that is not for the caller to know.
-    pub cost_today: Option<String>,
-    pub tags: Vec<String>,
-    pub owner: UserId,
-    pub unsettled: u64,
+    /// None where that is not for the caller to know, and before costs were [added](add_costs).
+    pub cost_today: Option<Money>,
+    /// What an hour of one node costs.
     pub price: Price,
+    /// What the caller may do to it.
+    pub verbs: Offer<ClusterVerb>,
+    unsettled: Money,
 }
 
 /// Clusters of the workspace. Needs `cluster.read`.
 pub async fn list_clusters(caller: &Caller, query: &ClusterQuery) -> Result<ClusterPage, AppError> {
     let actor = caller.authorise(Action::ClusterRead).await?;
-    let workspace = actor.workspace.id.clone();
+    let (workspace, rights) = (actor.workspace.id.clone(), actor.person.rights());
     let (later, words) = (since_last_step(caller), search_text(&query.q).to_lowercase());
     let (wanted, paused) = ask(caller, move |world| {
-        let rows: Vec<ClusterRow> = world
-            .clusters()
-            .filter(|cluster| cluster.workspace == workspace)
-            .map(|cluster| row(world, cluster, later))
-            .collect();
         let pause = world.state().pause.as_ref();
-        (rows, pause.map(|pause| format!("{} paused all acting: {}", pause.by, pause.why)))
+        let paused = pause.map(|pause| format!("{} paused all acting: {}", pause.by, pause.why));
+        (rows(world, &workspace, &rights, later), paused)
     })
     .await?;
     let all = wanted.len();
@@ -123,7 +107,8 @@ pub async fn list_clusters(caller: &Caller, query: &ClusterQuery) -> Result<Clus
         .into_iter()
         .filter(|row| query.state.is_none_or(|state| row.state == state))
         .filter(|row| {
-            let text = format!("{} {} {} {}", row.name, row.size, row.tier.key(), row.tags.join(" ")).to_lowercase();
+            let Cluster { name, size, tier, tags, .. } = &row.cluster;
+            let text = format!("{name} {size} {} {}", tier.key(), tags.said().join(" ")).to_lowercase();
             words.is_empty() || text.contains(&words)
         })
         .collect();
@@ -146,7 +131,32 @@ pub async fn list_clusters(caller: &Caller, query: &ClusterQuery) -> Result<Clus
         matching,
         all,
         paused,
+        currency: caller.studio.settings().currency.clone(),
     })
+}
+
+/// All clusters of the workspace by name, with what they cost. Needs `cluster.read`.
+pub async fn all_clusters(caller: &Caller) -> Result<Vec<ClusterRow>, AppError> {
+    let actor = caller.authorise(Action::ClusterRead).await?;
+    let (workspace, rights, later) = (actor.workspace.id.clone(), actor.person.rights(), since_last_step(caller));
+    let mut rows = ask(caller, move |world| rows(world, &workspace, &rights, later)).await?;
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    add_costs(caller, &mut rows).await?;
+    Ok(rows)
+}
+
+/// One cluster, if it is still there. Whoever asks has found it by its name.
+pub async fn one_cluster(caller: &Caller, id: ClusterId) -> Result<Option<ClusterRow>, AppError> {
+    let (rights, later) = (caller.actor()?.person.rights(), since_last_step(caller));
+    let found = ask(caller, move |world| world.cluster(id).map(|cluster| row(world, cluster, &rights, later))).await?;
+    let mut rows: Vec<ClusterRow> = found.into_iter().collect();
+    add_costs(caller, &mut rows).await?;
+    Ok(rows.pop())
+}
+
+fn rows(world: &World, workspace: &WorkspaceId, rights: &Rights, later: Span) -> Vec<ClusterRow> {
+    let clusters = world.clusters().filter(|cluster| cluster.workspace == *workspace);
+    clusters.map(|cluster| row(world, cluster, rights, later)).collect()
 }
 
 /// How long ago the World last looked at its clock.
@@ -171,45 +181,40 @@ pub fn hour_of_midnight(now: Timestamp, zone: &str) -> i64 {
 /// Adds what clusters have cost today, as far as the caller may know it.
 pub async fn add_costs(caller: &Caller, rows: &mut [ClusterRow]) -> Result<(), AppError> {
     let actor = caller.actor()?;
-    let holders: Vec<String> = rows.iter().map(|row| ledger_name(Holder::Cluster(row.id))).collect();
+    let holders: Vec<String> = rows.iter().map(|row| ledger_name(Holder::Cluster(row.cluster.id))).collect();
     let since = hour_of_midnight(clock::now(), &actor.person.time_zone);
     let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
-    let (rights, currency) = (actor.person.rights(), &caller.studio.settings().currency);
+    let rights = actor.person.rights();
     for (row, holder) in rows.iter_mut().zip(&holders) {
-        let settled = charged.get(holder).map_or(0, |charge| charge.cost);
-        row.cost_today = sees_cost(&rights, &actor.person.id, &row.owner)
-            .then(|| Money(settled.saturating_add(row.unsettled)).said(currency));
+        let settled = Money(charged.get(holder).map_or(0, |charge| charge.cost));
+        row.cost_today = sees_cost(&rights, &actor.person.id, &row.cluster.owner).then(|| settled.plus(row.unsettled));
     }
     Ok(())
 }
 
 /// A cluster as lists, its page and REST show it.
-pub fn row(world: &World, cluster: &Cluster, later: Span) -> ClusterRow {
+pub fn row(world: &World, cluster: &Cluster, rights: &Rights, later: Span) -> ClusterRow {
     let (counts, running) = count(world, cluster.id);
     let pool = world.pool(&PoolKey::Cluster(cluster.id));
     let unsettled = pool
         .into_iter()
         .flat_map(|pool| &pool.nodes)
         .filter_map(|node| world.node(*node))
-        .fold(0_u64, |sum, node| sum.saturating_add(world.unsettled(node, later)));
+        .fold(Money::ZERO, |sum, node| sum.plus(Money(world.unsettled(node, later))));
     let size = world.sizes().find(|size| size.name == cluster.size);
+    let state = world.cluster_state(cluster);
     ClusterRow {
-        id: cluster.id,
         name: cluster.name.to_string(),
-        state: world.cluster_state(cluster),
+        state,
         reason: world.explain_cluster(cluster.id),
-        tier: cluster.tier,
-        size: cluster.size.to_string(),
+        verbs: Offer::of_cluster(rights, state),
         shape: size.map(|size| size.shape.to_string()).unwrap_or_default(),
         counts,
-        min: cluster.min(),
-        max: cluster.scale.max,
         running,
         cost_today: None,
-        tags: cluster.tags.said(),
-        owner: cluster.owner.clone(),
         unsettled,
         price: size.map(|size| size.price).unwrap_or_default(),
+        cluster: cluster.clone(),
     }
 }
 

@@ -15,13 +15,13 @@ const DECISIONS_SHOWN: i64 = 20;
 
 /// Names of people and of jobs are in the store.
 pub async fn add_names(caller: &Caller, detail: &mut ClusterDetail) -> Result<(), AppError> {
-    let owners = detail.queue.iter().map(|row| &row.owner_id).chain([&detail.row.owner]);
+    let owners = detail.queue.iter().map(|row| &row.owner_id).chain([&detail.row.cluster.owner]);
     let people = Names::of(caller, owners.cloned()).await?;
     let on_nodes = detail.nodes.iter().flat_map(|node| node.jobs.iter().map(|job| job.id));
     let ids: Vec<JobId> = detail.queue.iter().map(|row| row.job).chain(on_nodes).collect();
     let jobs = caller.checked(caller.store().job_names(&ids).await)?;
     let name_of = |id: &JobId| jobs.get(id).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| id.to_string());
-    detail.owner = people.name(&detail.row.owner);
+    detail.owner = people.name(&detail.row.cluster.owner);
     for row in &mut detail.queue {
         row.owner = people.name(&row.owner_id);
         row.name = name_of(&row.job);
@@ -40,7 +40,7 @@ pub async fn add_decisions(
     before: &str,
 ) -> Result<(), AppError> {
     let nodes = detail.map.iter().map(|node| About::Node(node.id)).take(200);
-    let about = std::iter::once(About::Cluster(detail.row.id)).chain(nodes).collect();
+    let about = std::iter::once(About::Cluster(detail.row.cluster.id)).chain(nodes).collect();
     let before = before.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     let filter = DecisionFilter { about, before, limit: DECISIONS_SHOWN + 1 };
     let mut entries = caller.checked(caller.store().decisions(workspace, &filter).await)?;

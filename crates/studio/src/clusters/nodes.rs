@@ -1,7 +1,10 @@
 //! The nodes of a cluster, with what their agents say.
 
+use atelier_domain::access::Rights;
 use atelier_domain::compute::node::{Node, NodeState};
 use atelier_domain::compute::resources::{Cores, Memory};
+use atelier_domain::compute::size::Price;
+use atelier_domain::compute::verb::NodeVerb;
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::reason::Reason;
 use atelier_domain::time::{Span, Timestamp};
@@ -9,6 +12,7 @@ use atelier_domain::world::World;
 use atelier_engine::fleet::AgentView;
 use atelier_engine::store::NodeCounts;
 
+use crate::offer::Offer;
 use crate::orders::said;
 
 /// A node on a page.
@@ -21,6 +25,10 @@ pub struct NodeRow {
     pub jobs: Vec<JobOnNode>,
     pub created: Timestamp,
     pub site: String,
+    /// What an hour of it costs.
+    pub price: Price,
+    /// What the caller may do to it.
+    pub verbs: Offer<NodeVerb>,
     /// What its agent says; none before it has called.
     pub agent: Option<AgentFacts>,
 }
@@ -85,11 +93,14 @@ fn cores_in_use(used: u64, all: u64) -> String {
 }
 
 /// A node without the names of its jobs, which are in the store.
-pub fn row(world: &World, node: &Node) -> NodeRow {
+pub fn row(world: &World, node: &Node, rights: &Rights) -> NodeRow {
     let jobs = world.on_node(node.id).map(|on| on.jobs.clone()).unwrap_or_default();
+    let state = node.state(!jobs.is_empty());
     NodeRow {
         id: node.id,
-        state: node.state(!jobs.is_empty()),
+        state,
+        price: node.price,
+        verbs: Offer::of_node(rights, node.holder, state),
         reason: world.explain_node(node.id),
         jobs: jobs.into_iter().map(|id| JobOnNode { id, name: String::new() }).collect(),
         created: node.created,

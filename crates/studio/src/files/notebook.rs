@@ -168,6 +168,28 @@ impl Taken {
     }
 }
 
+/// Begins a visitor that keeps what it finds elsewhere.
+macro_rules! expects {
+    ($words:literal) => {
+        type Value = ();
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str($words)
+        }
+    };
+}
+
+/// Reads a value with the visitor of the same name.
+macro_rules! seed {
+    ($name:ty, $read:ident) => {
+        impl<'de> DeserializeSeed<'de> for $name {
+            type Value = ();
+            fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+                from.$read(self)
+            }
+        }
+    };
+}
+
 /// What a value may be that is not what is looked for: it is passed over.
 macro_rules! passes_over {
     ($($what:ident)+) => { $(passes_over!(@ $what);)+ };
@@ -211,18 +233,10 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Lines<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
+seed!(Lines<'_>, deserialize_any);
 
 impl<'de> Visitor<'de> for Lines<'_> {
-    type Value = ();
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("anything")
-    }
+    expects!("anything");
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         self.into.push(text, self.most);
         Ok(())
@@ -283,10 +297,7 @@ impl<'de> DeserializeSeed<'de> for Way<'_> {
 }
 
 impl<'de> Visitor<'de> for Way<'_> {
-    type Value = ();
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("anything")
-    }
+    expects!("anything");
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         if let Some((Step::Number(number), steps)) = self.steps.split_first() {
             for _ in 0..*number {
@@ -319,18 +330,10 @@ impl<'de> Visitor<'de> for Way<'_> {
 
 struct Top<'a, 'p>(&'a mut Reading<'p>);
 
-impl<'de> DeserializeSeed<'de> for Top<'_, '_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_map(self)
-    }
-}
+seed!(Top<'_, '_>, deserialize_map);
 
 impl<'de> Visitor<'de> for Top<'_, '_> {
-    type Value = ();
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a notebook")
-    }
+    expects!("a notebook");
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         while let Some(key) = object.next_key::<String>()? {
             if key != "cells" {
@@ -347,18 +350,10 @@ impl<'de> Visitor<'de> for Top<'_, '_> {
 
 struct Cells<'a, 'p>(&'a mut Reading<'p>);
 
-impl<'de> DeserializeSeed<'de> for Cells<'_, '_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_seq(self)
-    }
-}
+seed!(Cells<'_, '_>, deserialize_seq);
 
 impl<'de> Visitor<'de> for Cells<'_, '_> {
-    type Value = ();
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("a list of cells")
-    }
+    expects!("a list of cells");
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while self.0.cells.len() < MOST_CELLS && self.0.left > 0 {
             let before = self.0.cells.len();
@@ -380,18 +375,10 @@ impl<'de> Visitor<'de> for Cells<'_, '_> {
 
 struct OneCell<'a, 'p>(&'a mut Reading<'p>);
 
-impl<'de> DeserializeSeed<'de> for OneCell<'_, '_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
+seed!(OneCell<'_, '_>, deserialize_any);
 
 impl<'de> Visitor<'de> for OneCell<'_, '_> {
-    type Value = ();
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("anything")
-    }
+    expects!("anything");
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         let reading = self.0;
         let (mut kind, mut count, mut source, mut outputs) =
@@ -425,18 +412,10 @@ struct Outputs<'a, 'p> {
     into: &'a mut Vec<Output>,
 }
 
-impl<'de> DeserializeSeed<'de> for Outputs<'_, '_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
+seed!(Outputs<'_, '_>, deserialize_any);
 
 impl<'de> Visitor<'de> for Outputs<'_, '_> {
-    type Value = ();
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("anything")
-    }
+    expects!("anything");
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let start = self.reading.left;
         for number in 0..MOST_OUTPUTS {
@@ -496,18 +475,10 @@ struct Fields<'a> {
     is_data: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Fields<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
+seed!(Fields<'_>, deserialize_any);
 
 impl<'de> Visitor<'de> for Fields<'_> {
-    type Value = ();
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("anything")
-    }
+    expects!("anything");
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         let Self { found, is_data } = self;
         let most = found.most;

@@ -10,7 +10,7 @@ use atelier_engine::run::CommandId;
 use crate::caller::Caller;
 use crate::instances::commands::{Subject, carry_out, find, plain_order};
 use crate::instances::detail::{InstanceDetail, instance};
-use crate::instances::view::Hindrance;
+use crate::offer::Hindrance;
 
 /// How many can be chosen at once.
 const MOST_AT_ONCE: usize = 200;

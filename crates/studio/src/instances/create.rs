@@ -104,17 +104,9 @@ pub async fn create(caller: &Caller, id: CommandId, request: &InstanceRequest) -
     }
 }
 
-/// Refusals that the size is to blame for, beside its field.
-pub fn beside_size(error: AppError) -> AppError {
-    match error {
-        AppError::Refused { code, message }
-            if matches!(code.as_str(), "unknown-size" | "quota-none" | "quota-too-small" | "capacity-too-small") =>
-        {
-            Problem::new("size", message).into()
-        }
-        other => other,
-    }
-}
+/// Refusals that the size is to blame for, for [`AppError::beside`].
+pub const OF_SIZE: [(&str, &str); 4] =
+    [("unknown-size", "size"), ("quota-none", "size"), ("quota-too-small", "size"), ("capacity-too-small", "size")];
 
 /// The name of an instance to be made.
 pub fn name_of(typed: &str) -> Result<ComputeName, Problem> {

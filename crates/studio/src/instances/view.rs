@@ -1,7 +1,7 @@
 //! One instance as the list, its page and the API show it. It is made in one place, so that all of them say
 //! the same.
 
-use atelier_domain::access::{Denied, Rights, Whose};
+use atelier_domain::access::{Rights, Whose};
 use atelier_domain::compute::instance::{Instance, InstanceState, Operation, OperationResult};
 use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::resources::Resources;
@@ -24,6 +24,7 @@ use crate::clock as said;
 use crate::clusters::list::{hour_of_midnight, sees_cost, since_last_step};
 use crate::instances::commands::{Subject, whose};
 use crate::instances::plan::{NextLine, Plan, say};
+use crate::offer::Hindrance;
 
 /// How long the line under a state may be.
 const MOST_OF_LINE: usize = 90;
@@ -106,13 +107,6 @@ impl Cause {
             Self::NodeSilent => true,
         }
     }
-}
-
-/// Why a verb can't be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hindrance {
-    Right(Denied),
-    State(&'static str),
 }
 
 /// One instance.

@@ -2,6 +2,7 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::job::{AfterWhat, EndedAs, JobPhase, Verdict};
+use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::error::AppError;
 use atelier_domain::world::About;
@@ -16,8 +17,9 @@ use crate::forecast::etas as forecast;
 use crate::jobs::log::{Place, Search, Window};
 use crate::jobs::metrics::Metrics;
 use crate::jobs::outputs::Outputs;
-use crate::jobs::view::{Standing, Why, standings};
+use crate::jobs::view::{Standing, Why, charged, offer, standings};
 use crate::jobs::{log, metrics, outputs, retention};
+use crate::offer::Offer;
 use crate::orders::ask;
 use crate::people::names::Names;
 
@@ -112,8 +114,11 @@ pub struct JobDetail {
     pub attempts: Vec<Attempt>,
     /// What was decided about it, the newest first.
     pub decisions: Vec<DecisionEntry>,
-    /// What it has cost, in words; empty if nothing.
-    pub cost: String,
+    /// What it has cost so far; none where that is not for the caller to know.
+    pub cost: Option<Money>,
+    pub currency: String,
+    /// What the caller may do to it.
+    pub verbs: Offer<JobVerb>,
     pub log: LogPanel,
     pub metrics: Option<Metrics>,
     /// What it left behind, by attempt and part.
@@ -140,8 +145,7 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
     let owner_name = Names::of(caller, [row.job.owner.clone()]).await?.name(&row.job.owner);
     let filter = DecisionFilter { about: vec![About::Job(id)], limit: DECISIONS, ..DecisionFilter::default() };
     let decisions = caller.checked(caller.store().decisions(workspace, &filter).await)?;
-    let hour = row.job.submitted.0.div_euclid(3_600_000);
-    let charge = caller.checked(caller.store().cost_of_job(workspace, id, hour).await)?;
+    let charged = charged(caller, &[&row]).await?.remove(&id);
     let own_nodes = row.job.own_nodes.clone();
     let (made, waiting) = ask(caller, move |world| {
         let made = own_nodes.iter().filter_map(|node| world.node(*node)).map(|node| node.created).min();
@@ -155,10 +159,8 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
     let standing = standings(caller, &[&row]).await?.remove(&id).ok_or_else(|| AppError::not_found("job"))?;
     let why = standing.why(&row);
     let eta = forecast::eta(caller, &row.job).await;
-    let cost = match charge.cost.saturating_add(standing.unsettled) {
-        0 => String::new(),
-        cost => Money(cost).said(&caller.studio.settings().currency),
-    };
+    let cost = charged.map(|cost| cost.plus(standing.unsettled));
+    let (verbs, currency) = (offer(caller.actor()?, &row), caller.studio.settings().currency.clone());
     let more_before = waiting.len().saturating_sub(DEPENDENTS);
     let ids: Vec<JobId> =
         row.job.spec.after.iter().map(|after| after.job).chain(waiting.iter().map(|it| it.0)).collect();
@@ -204,6 +206,8 @@ pub async fn job(caller: &Caller, id: &str, look: &Look) -> Result<JobDetail, Ap
         attempts,
         decisions,
         cost,
+        currency,
+        verbs,
         log,
         metrics,
         outputs,

@@ -7,6 +7,7 @@ use atelier_domain::compute::JobId;
 use atelier_domain::compute::job::{JobState, Target};
 use atelier_domain::compute::size::{ComputeName, Tier};
 use atelier_domain::compute::tags::Tags;
+use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::error::AppError;
 use atelier_domain::text::search_text;
 use atelier_domain::world::{ComputeRef, PoolKey};
@@ -16,7 +17,8 @@ use atelier_simulate::forecast::Eta;
 
 use crate::caller::Caller;
 use crate::forecast::etas as forecast;
-use crate::jobs::view::{Compute, StateTab, standings};
+use crate::jobs::view::{Compute, StateTab, charged, offer, standings};
+use crate::offer::Offer;
 use crate::orders::ask;
 use crate::people::names::Names;
 
@@ -87,8 +89,11 @@ pub struct JobView {
     pub submitted: Timestamp,
     /// When it began to run, and when that was over.
     pub ran: Option<(Timestamp, Option<Timestamp>)>,
-    /// What it has cost, in words; empty if nothing.
-    pub cost: String,
+    /// What it has cost so far; none where that is not for the caller to know.
+    pub cost: Option<Money>,
+    pub currency: String,
+    /// What the caller may do to it, or to the first job of the array.
+    pub verbs: Offer<JobVerb>,
     pub tags: Tags,
     /// The array, if this is the line of one.
     pub array: Option<ArrayView>,
@@ -182,12 +187,10 @@ async fn computes(caller: &Caller, named: &str) -> Result<(Vec<String>, Option<T
 
 /// Rows with all that a line says about them.
 async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, AppError> {
-    let workspace = &caller.actor()?.workspace.id;
+    let actor = caller.actor()?;
     let names = Names::of(caller, lines.iter().map(|line| line.row.job.owner.clone())).await?;
-    let ids: Vec<JobId> = lines.iter().map(|line| line.row.job.id).collect();
-    let since = lines.iter().map(|line| line.row.job.submitted).min().unwrap_or(Timestamp(0));
-    let costs = caller.checked(caller.store().job_costs(workspace, &ids, since).await)?;
     let rows: Vec<&JobRow> = lines.iter().map(|line| &line.row).collect();
+    let charged = charged(caller, &rows).await?;
     let mut standings = standings(caller, &rows).await?;
     let waits = |line: &&JobLine| line.array.is_empty() && line.row.ended.is_none() && line.row.job.is_queued();
     let waiting = lines.iter().filter(waits).map(|line| (PoolKey::of_job(&line.row.job), line.row.job.id)).collect();
@@ -197,11 +200,8 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
         let JobLine { row, array, unmade } = line;
         let standing = standings.remove(&row.job.id);
         let why = standing.as_ref().and_then(|standing| standing.why(&row));
-        let unsettled = standing.as_ref().filter(|_| array.is_empty()).map_or(0, |standing| standing.unsettled);
-        let cost = match costs.get(&row.job.id).copied().unwrap_or_default().saturating_add(unsettled) {
-            0 => String::new(),
-            cost => Money(cost).said(currency),
-        };
+        let unsettled = standing.as_ref().filter(|_| array.is_empty()).map_or(Money::ZERO, |it| it.unsettled);
+        let verbs = offer(actor, &row);
         let (compute, tier) = standing.map_or_else(
             || (Compute::Gone(String::new()), Tier::Dedicated),
             |standing| (standing.compute, standing.tier),
@@ -217,7 +217,9 @@ async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, App
             owner_name,
             submitted: row.job.submitted,
             ran: row.job.when.started.map(|started| (started, row.job.when.ending.or(row.ended))),
-            cost,
+            cost: charged.get(&row.job.id).map(|cost| cost.plus(unsettled)),
+            currency: currency.clone(),
+            verbs,
             is_held: row.job.held.is_some(),
             tier,
             index: place.filter(|_| array.is_empty()).map(|place| place.index),

@@ -25,6 +25,7 @@ pub struct ServerlessPage {
     /// The first of them: those on nodes before those that wait.
     pub jobs: Vec<ServerlessJob>,
     pub all: u64,
+    pub currency: String,
 }
 
 /// A serverless job that is not over.
@@ -45,9 +46,9 @@ pub struct ServerlessJob {
     /// When it ran on all of its nodes.
     pub started: Option<Timestamp>,
     /// What its nodes have cost; nothing where that is not for the caller to know.
-    pub cost: Option<String>,
+    pub cost: Option<Money>,
     owner_id: UserId,
-    unsettled: u64,
+    unsettled: Money,
 }
 
 /// Serverless jobs that are not over. Needs `job.read`.
@@ -61,13 +62,13 @@ pub async fn serverless(caller: &Caller) -> Result<ServerlessPage, AppError> {
     let holders: Vec<String> = ids.iter().map(|id| ledger_name(Holder::Job(*id))).collect();
     let since = page.jobs.iter().map(|job| job.submitted.0.div_euclid(3_600_000)).min().unwrap_or_default();
     let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
-    let (rights, currency) = (actor.person.rights(), &caller.studio.settings().currency);
+    let rights = actor.person.rights();
+    page.currency.clone_from(&caller.studio.settings().currency);
     for (job, holder) in page.jobs.iter_mut().zip(&holders) {
         job.name = names.get(&job.id).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| job.id.to_string());
         job.owner = people.name(&job.owner_id);
-        let settled = charged.get(holder).map_or(0, |charge| charge.cost);
-        job.cost = sees_cost(&rights, &actor.person.id, &job.owner_id)
-            .then(|| Money(settled.saturating_add(job.unsettled)).said(currency));
+        let settled = Money(charged.get(holder).map_or(0, |charge| charge.cost));
+        job.cost = sees_cost(&rights, &actor.person.id, &job.owner_id).then(|| settled.plus(job.unsettled));
     }
     Ok(page)
 }
@@ -89,7 +90,7 @@ fn look(world: &World, workspace: &WorkspaceId, later: Span) -> ServerlessPage {
     waiting.sort_by_key(|job: &ServerlessJob| job.id);
     on_nodes.extend(waiting);
     on_nodes.truncate(SHOWN);
-    ServerlessPage { jobs: on_nodes, all }
+    ServerlessPage { jobs: on_nodes, all, currency: String::new() }
 }
 
 fn row(world: &World, job: &Job, size: String, later: Span) -> ServerlessJob {
@@ -107,6 +108,6 @@ fn row(world: &World, job: &Job, size: String, later: Span) -> ServerlessJob {
         started: job.when.started,
         cost: None,
         owner_id: job.owner.clone(),
-        unsettled: nodes.fold(0_u64, |sum, node| sum.saturating_add(world.unsettled(node, later))),
+        unsettled: nodes.fold(Money::ZERO, |sum, node| sum.plus(Money(world.unsettled(node, later)))),
     }
 }

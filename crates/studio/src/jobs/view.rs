@@ -4,63 +4,41 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use atelier_domain::Money;
+use atelier_domain::access::Whose;
 use atelier_domain::compute::job::{Job, JobState, Target, Verdict};
 use atelier_domain::compute::size::Tier;
+use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::error::AppError;
 use atelier_domain::reason::Reason;
 use atelier_domain::time::Span;
 use atelier_domain::world::World;
 use atelier_engine::store::JobRow;
+use serde::Serialize;
 
-use crate::caller::Caller;
-use crate::clusters::list::since_last_step;
+use crate::caller::{Actor, Caller};
+use crate::clusters::list::{sees_cost, since_last_step};
 use crate::environments::commands::progress;
+use crate::offer::Offer;
 use crate::orders::ask;
 
-/// What the list is narrowed to with one click.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateTab {
-    Queued,
-    /// Those that are somewhere between the queue and their end.
-    Running,
-    /// Those that ended well.
-    Completed,
-    /// Those that ended otherwise.
-    Failed,
-    /// Those that were canceled.
-    Canceled,
+atelier_domain::keyed_enum! {
+    /// What the list is narrowed to with one click.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum StateTab {
+        Queued = "queued", "Queued";
+        /// Those that are somewhere between the queue and their end.
+        Running = "running", "Running";
+        /// Those that ended well.
+        Completed = "completed", "Completed";
+        /// Those that ended otherwise.
+        Failed = "failed", "Failed";
+        Canceled = "canceled", "Canceled";
+    }
 }
 
 impl StateTab {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Canceled];
-
-    /// The name in the URL.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Canceled => "canceled",
-        }
-    }
-
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Queued => "Queued",
-            Self::Running => "Running",
-            Self::Completed => "Completed",
-            Self::Failed => "Failed",
-            Self::Canceled => "Canceled",
-        }
-    }
-
-    pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tab| tab.key() == key)
-    }
-
     /// The states under it.
     pub const fn states(self) -> &'static [JobState] {
         match self {
@@ -127,7 +105,7 @@ pub struct Standing {
     /// Its place in the queue, from 1, and how many wait there.
     pub position: Option<(u64, u64)>,
     /// What its nodes have cost since they were last charged, by its share of their cores.
-    pub unsettled: u64,
+    pub unsettled: Money,
 }
 
 impl Standing {
@@ -144,7 +122,7 @@ impl Standing {
             reason: world.explain_job(job.id),
             progress: None,
             position: world.position(job.id),
-            unsettled: unsettled(world, job.id, later),
+            unsettled: Money(unsettled(world, job.id, later)),
         }
     }
 
@@ -214,6 +192,23 @@ pub async fn standings(caller: &Caller, rows: &[&JobRow]) -> Result<HashMap<JobI
         }
     }
     Ok(found)
+}
+
+/// What the caller may do to a job.
+pub fn offer(actor: &Actor, row: &JobRow) -> Offer<JobVerb> {
+    let whose = if row.job.owner == actor.person.id { Whose::Own } else { Whose::Others };
+    Offer::of_job(&actor.person.rights(), whose, row.state, row.job.held.is_some())
+}
+
+/// What each of these jobs was charged so far. Jobs whose cost is not for the caller to know are left out.
+pub async fn charged(caller: &Caller, rows: &[&JobRow]) -> Result<HashMap<JobId, Money>, AppError> {
+    let actor = caller.actor()?;
+    let rights = actor.person.rights();
+    let seen = || rows.iter().map(|row| &row.job).filter(|job| sees_cost(&rights, &actor.person.id, &job.owner));
+    let ids: Vec<JobId> = seen().map(|job| job.id).collect();
+    let Some(since) = seen().map(|job| job.submitted).min() else { return Ok(HashMap::new()) };
+    let costs = caller.checked(caller.store().job_costs(&actor.workspace.id, &ids, since).await)?;
+    Ok(ids.into_iter().map(|id| (id, Money(costs.get(&id).copied().unwrap_or_default()))).collect())
 }
 
 fn unsettled(world: &World, id: JobId, later: Span) -> u64 {

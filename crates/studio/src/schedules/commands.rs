@@ -11,7 +11,6 @@ use atelier_engine::run::CommandId;
 use crate::caller::Caller;
 use crate::instances::commands as instance;
 use crate::instances::commands::Subject;
-pub use crate::orders::beside;
 use crate::orders::{ask, order};
 use crate::schedules::week::find_week;
 
@@ -86,7 +85,7 @@ pub async fn add_all(
     schedules: &[NewSchedule],
 ) -> Result<(), AppError> {
     for (index, new) in schedules.iter().enumerate() {
-        add_to(caller, beside(id, &format!("add {index}")), instance, new).await?;
+        add_to(caller, id.beside(&format!("add {index}")), instance, new).await?;
     }
     Ok(())
 }
@@ -156,7 +155,7 @@ pub async fn enable_all(
     let other: Vec<ScheduleId> =
         all.into_iter().filter(|(_, schedule)| schedule.is_enabled != is_enabled).map(|(id, _)| id).collect();
     for schedule in &other {
-        let id = beside(id, &format!("switch {schedule}"));
+        let id = id.beside(&format!("switch {schedule}"));
         order(caller, id, Order::EnableSchedule { schedule: *schedule, is_enabled }, None, None).await?;
     }
     Ok(other.len())
@@ -176,7 +175,7 @@ pub async fn replace_week(
     let old: Vec<(ScheduleId, Schedule)> = all.into_iter().filter(|(id, _)| old.contains(id)).collect();
     let steps = steps(&old, week);
     for (index, step) in steps.iter().enumerate() {
-        let id = beside(id, &format!("week {index}"));
+        let id = id.beside(&format!("week {index}"));
         match step {
             Step::Edit(schedule, new) => {
                 order(caller, id, edit_order(*schedule, new), None, None).await?;

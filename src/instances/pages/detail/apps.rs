@@ -12,7 +12,7 @@ use crate::frame::Visit;
 pub fn cards(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     let cards: Vec<_> = detail.apps.iter().map(|app| card(visit, detail, app)).collect();
     let failed: Vec<_> = detail.apps.iter().filter(|app| !app.last_lines.is_empty()).map(failure).collect();
-    view! { <div class="stack-s"><nav class="launch" aria-label="Applications">{cards}</nav>{failed}</div> }.into_any()
+    html! { <div class="stack-s"><nav class="launch" aria-label="Applications">{cards}</nav>{failed}</div> }
 }
 
 fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
@@ -26,27 +26,25 @@ fn card(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
         } else {
             format!("Only {} opens it", detail.view.owner_name)
         };
-        return view! { <div>{ico}<b>{label}</b><small>{said}</small><Icon name="lock"/></div> }.into_any();
+        return html! { <div>{ico}<b>{label}</b><small>{said}</small><Icon name="lock"/></div> };
     }
     let href = paths::open_app(visit.slug(), &detail.view.name, &app.name, &app.page);
     let said = match detail.shared_level(&app.name) {
         Some(level) => format!("Shared with you to {}", level.key()),
         None => app.said.clone(),
     };
-    view! {
+    html! {
         <a href=href target="_blank" rel="noopener" data-state=state>
             {ico}<b>{label}</b><small>{said}</small><Icon name="external"/>
         </a>
     }
-    .into_any()
 }
 
 pub fn failure(app: &AppView) -> AnyView {
     let (title, lines) = (format!("{}: {}", app.label, app.said), app.last_lines.join("\n"));
     let tone = if app.look == AppLook::Failed { Tone::Failed } else { Tone::Warning };
     let label = format!("The last lines of {}", app.label);
-    view! {
+    html! {
         <Why tone=tone title=title><pre class="app-log" tabindex="0" role="region" aria-label=label>{lines}</pre></Why>
     }
-    .into_any()
 }

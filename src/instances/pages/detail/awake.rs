@@ -13,13 +13,12 @@ pub fn card(detail: &InstanceDetail) -> AnyView {
     }
     let rows: Vec<_> = detail.signals.iter().map(row).collect();
     let sentence = detail.watched.sentence();
-    view! {
+    html! {
         <Card heading="Why is it awake?" flush=true>
             <div class="body"><ul class="awake">{rows}</ul></div>
             <footer>{sentence}</footer>
         </Card>
     }
-    .into_any()
 }
 
 fn row(signal: &SignalRow) -> AnyView {
@@ -34,10 +33,9 @@ fn row(signal: &SignalRow) -> AnyView {
     let detail =
         [signal.detail.as_str(), counts].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     let detail = (!detail.is_empty()).then(|| view! { <small>{detail}</small> });
-    view! {
+    html! {
         <li data-state=state data-key=name>
             <Glyph name=glyph/><span>{name}{detail}</span><span class="v">{when}</span>
         </li>
     }
-    .into_any()
 }

@@ -19,7 +19,7 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> An
         } else {
             "It is off. What it uses is shown while it runs."
         };
-        return view! { <Card heading="Last hour"><p class="muted">{words}</p></Card> }.into_any();
+        return html! { <Card heading="Last hour"><p class="muted">{words}</p></Card> };
     };
     let ticks = ticks(visit, usage);
     let first = vec![
@@ -34,7 +34,7 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> An
         Memory(usage.memory.last as u64)
     );
     let (usage_has_gpus, gpus) = (!usage.gpus.is_empty(), gpus(usage, &ticks));
-    view! {
+    html! {
         <Card heading="Last hour" flush=true>
             <div class=if usage_has_gpus { "body cols-2" } else { "body" }>
                 <LineChart label=label lines=first scale=hundred() ticks=ticks/>
@@ -43,10 +43,9 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> An
             <footer>{disk}</footer>
         </Card>
     }
-    .into_any()
 }
 
-/// Each in a chart of its own, for who looks closely.
+/// Each in its own chart.
 pub fn each(visit: &Visit, detail: &InstanceDetail, usage: &Usage) -> AnyView {
     let ticks = ticks(visit, usage);
     let card = |heading: &'static str, label: String, lines: Vec<ChartLine>, scale: [String; 3]| {
@@ -94,7 +93,7 @@ pub fn each(visit: &Visit, detail: &InstanceDetail, usage: &Usage) -> AnyView {
         let chart = gpus(usage, &ticks);
         view! { <Card heading="GPU">{chart}</Card> }
     });
-    view! { <div class="cols-2">{cards}{gpus}</div> }.into_any()
+    html! { <div class="cols-2">{cards}{gpus}</div> }
 }
 
 fn gpus(usage: &Usage, ticks: &[String]) -> AnyView {
@@ -108,7 +107,7 @@ fn gpus(usage: &Usage, ticks: &[String]) -> AnyView {
         .enumerate()
         .map(|(index, line)| percent(classes[index % classes.len()], &gpu_name(index, usage.gpus.len()), line))
         .collect();
-    view! { <LineChart label="GPU use in percent" lines=lines scale=hundred() ticks=ticks.to_vec()/> }.into_any()
+    html! { <LineChart label="GPU use in percent" lines=lines scale=hundred() ticks=ticks.to_vec()/> }
 }
 
 fn gpu_name(index: usize, count: usize) -> String {

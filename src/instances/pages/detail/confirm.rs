@@ -37,7 +37,7 @@ fn ask(visit: &Visit, verb: InstanceVerb, judged: Vec<Judged>) -> AnyView {
     let crumbs = vec![Crumb::new("Instances", paths::compute(slug, "instances"))];
     let done: Vec<&Judged> = judged.iter().filter(|one| one.outcome.is_ok()).collect();
     let content = if done.is_empty() { nothing_to_do(&judged, back) } else { card(visit, verb, &judged, &done, back) };
-    view! { <Page heading=format!("{} instances", verb.word()) crumbs=crumbs>{content}</Page> }.into_any()
+    html! { <Page heading=format!("{} instances", verb.word()) crumbs=crumbs>{content}</Page> }
 }
 
 fn card(visit: &Visit, verb: Verb, judged: &[Judged], done: &[&Judged], back: String) -> AnyView {
@@ -59,13 +59,12 @@ fn card(visit: &Visit, verb: Verb, judged: &[Judged], done: &[&Judged], back: St
         verb.ask().map_or_else(Default::default, |ask| (ask.keep, ask.wants_why, ask.is_dangerous));
     let (look, tone) = if is_dangerous { (Look::Danger, Tone::Warning) } else { (Look::Primary, Tone::Neutral) };
     let rows = judged.iter().map(|one| consequence(one, tone)).collect();
-    view! {
+    html! {
         <ConfirmCard
             title=title rows=rows function="change_instances" hidden=hidden state=visit.form("change_instances")
             asks_why=asks_why keep=keep back=back go=format!("{word} {what}") icon=icon(verb) look=look
         />
     }
-    .into_any()
 }
 
 fn consequence(one: &Judged, tone: Tone) -> Consequence {
@@ -84,12 +83,11 @@ fn nothing_to_do(judged: &[Judged], back: String) -> AnyView {
         [one] => (format!("Nothing to do for {}", one.name), why(one)),
         many => (format!("Nothing to do for these {}", many.len()), many.iter().map(why).collect::<Vec<_>>().join(" ")),
     };
-    view! {
+    html! {
         <section class="confirm" data-confirm-card="">
             <Why tone=Tone::Neutral title=title text=text>
                 <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
             </Why>
         </section>
     }
-    .into_any()
 }

@@ -10,13 +10,13 @@ pub const PAGE: usize = 50;
 
 pub fn tab(visit: &Visit, query: &Query, decided: &Decided) -> AnyView {
     if decided.lines.is_empty() {
-        return view! { <Card heading="History"><p class="muted">"Nothing was decided here."</p></Card> }.into_any();
+        return html! { <Card heading="History"><p class="muted">"Nothing was decided here."</p></Card> };
     }
     let newest = (!query.get("before").is_empty()).then(|| query.clone().with("before", "").url());
     let older = decided.older.as_ref().map(|cursor| query.clone().with("before", cursor).url());
     let text = if newest.is_some() { "older ones" } else { "newest first" };
     let list = list(visit, decided);
-    view! {
+    html! {
         <div data-live="history">
             <Card heading="History" note="what was done, what was decided, and why" flush=true>
                 <div class="body">{list}</div>
@@ -24,7 +24,6 @@ pub fn tab(visit: &Visit, query: &Query, decided: &Decided) -> AnyView {
             </Card>
         </div>
     }
-    .into_any()
 }
 
 /// The lines, the newest first.
@@ -45,7 +44,7 @@ pub fn list(visit: &Visit, decided: &Decided) -> AnyView {
             }
         })
         .collect();
-    view! { <ol class="events">{lines}</ol> }.into_any()
+    html! { <ol class="events">{lines}</ol> }
 }
 
 /// What a code looks like: the state that colours it, and its shape.

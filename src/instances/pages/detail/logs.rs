@@ -26,14 +26,13 @@ pub async fn read(caller: &Caller, detail: &InstanceDetail, query: &Query) -> Re
 
 pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsView) -> AnyView {
     let Some(window) = &view.window else {
-        return view! {
+        return html! {
             <Card heading="Logs">
                 <p class="muted">
                     "Nothing was printed yet. Its set-up and its applications print here once it has started."
                 </p>
             </Card>
-        }
-        .into_any();
+        };
     };
     let (slug, name) = (visit.slug(), &detail.view.name);
     let here = Query::of(query.path().to_owned()).with("log", &view.name);
@@ -62,7 +61,7 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsVie
     let status = format!("{} in all, standard output and standard error.", bytes(window.length));
     let link = here.url();
     let label = format!("Log: {word}");
-    view! {
+    html! {
         <section
             class="log" aria-label=label data-log=stream data-log-after=window.follow_from.to_string()
             data-log-link=link
@@ -85,5 +84,4 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail, view: &LogsVie
         </section>
         <div class="menu start" id="m-logs" popover="auto"><h3>"Logs"</h3>{links}</div>
     }
-    .into_any()
 }

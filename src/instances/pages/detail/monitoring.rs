@@ -6,7 +6,7 @@ use atelier_studio::instances::usage::Usage;
 use leptos::prelude::*;
 
 use crate::clusters::pages::nodes::agent;
-use crate::components::{Card, TableWrap};
+use crate::components::{Card, Table, heads};
 use crate::frame::Visit;
 use crate::instances::pages::detail::charts;
 
@@ -16,22 +16,21 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, usage: Option<&Usage>) -> Any
         None => charts::card(visit, detail, None),
     };
     let (processes, agent) = (processes(detail), agent(detail.agent.as_ref()));
-    view! {
+    html! {
         <div data-live="used" data-every="5">{used}</div>
         <div data-live="processes">{processes}</div>
         <Card heading="Agent"><div data-live="agent">{agent}</div></Card>
     }
-    .into_any()
 }
 
 fn processes(detail: &InstanceDetail) -> AnyView {
     if !detail.sees_inside {
         let words = format!("What runs in it is for {} and for who may operate it.", detail.view.owner_name);
-        return view! { <Card heading="Processes"><p class="muted">{words}</p></Card> }.into_any();
+        return html! { <Card heading="Processes"><p class="muted">{words}</p></Card> };
     }
     if detail.processes.is_empty() {
         let words = if detail.view.instance.node.is_some() { "None were told of yet." } else { "It is off." };
-        return view! { <Card heading="Processes"><p class="muted">{words}</p></Card> }.into_any();
+        return html! { <Card heading="Processes"><p class="muted">{words}</p></Card> };
     }
     let rows: Vec<_> = detail
         .processes
@@ -48,23 +47,12 @@ fn processes(detail: &InstanceDetail) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <Card heading="Processes" note="the largest, as of the last report" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <caption class="sr">"The largest processes"</caption>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Process"</th>
-                            <th scope="col" class="right">"Number"</th>
-                            <th scope="col" class="right">"CPU, of a core"</th>
-                            <th scope="col" class="right">"Memory"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="The largest processes" rows=rows
+                head=heads(&[("Process", ""), ("Number", "right"), ("CPU, of a core", "right"), ("Memory", "right")])
+            />
         </Card>
     }
-    .into_any()
 }

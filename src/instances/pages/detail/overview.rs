@@ -32,7 +32,7 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView
     let accept = scripts::card_to_accept(visit, detail, &content.scripts);
     let command =
         format!("curl -H \"Authorization: Bearer $TOKEN\" {}/api/v1/instances/{}", content.server, detail.view.name);
-    view! {
+    html! {
         <div class="split">
             <div class="stack">
                 {accept}
@@ -48,25 +48,24 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView
             </aside>
         </div>
     }
-    .into_any()
 }
 
 fn happened(visit: &Visit, detail: &InstanceDetail, decided: &Decided) -> AnyView {
     let all = paths::instance_tab(visit.slug(), &detail.view.name, "history");
-    let all = view! { <a class="xs" href=all>"All of it"</a> }.into_any();
+    let all = html! { <a class="xs" href=all>"All of it"</a> };
     let content = if decided.lines.is_empty() {
-        view! { <p class="muted">"Nothing has happened yet."</p> }.into_any()
+        html! { <p class="muted">"Nothing has happened yet."</p> }
     } else {
         history::list(visit, decided)
     };
-    view! { <Card heading="What happened" action=all>{content}</Card> }.into_any()
+    html! { <Card heading="What happened" action=all>{content}</Card> }
 }
 
 /// Its tags; none if it has none.
 pub fn tags(detail: &InstanceDetail) -> Option<AnyView> {
     let said = detail.view.instance.tags.said();
     let tags: Vec<_> = said.into_iter().map(|tag| view! { <span class="tag">{tag}</span> }).collect();
-    (!tags.is_empty()).then(|| view! { <span class="row-tight tags">{tags}</span> }.into_any())
+    (!tags.is_empty()).then(|| html! { <span class="row-tight tags">{tags}</span> })
 }
 
 fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
@@ -77,9 +76,9 @@ fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
         .map(|(id, sentence)| view! { <li data-key=id.to_string()>{sentence.clone()}</li> })
         .collect();
     let schedules = if schedules.is_empty() {
-        view! { "None" }.into_any()
+        html! { "None" }
     } else {
-        view! { <ul class="list">{schedules}</ul> }.into_any()
+        html! { <ul class="list">{schedules}</ul> }
     };
     let idle = match &detail.watched.policy {
         Some(policy) if detail.watched.is_by_policy => format!("{}, as an administrator demands", policy.window),
@@ -96,9 +95,9 @@ fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     let site = detail.site.clone();
     let site = (!site.is_empty()).then(|| view! { <Def term="Site">{site}</Def> });
     let (edit, plan) = (paths::instance_tab(slug, name, "settings"), paths::instance_schedules(slug, name));
-    let edit = view! { <a class="xs" href=edit>"Settings"</a> }.into_any();
+    let edit = html! { <a class="xs" href=edit>"Settings"</a> };
     let (operation, created) = (detail.operation(&zone), instance.created);
-    view! {
+    html! {
         <Card heading="Details" action=edit>
             <DefList>
                 <Def term="Last operation">{operation}</Def>
@@ -112,5 +111,4 @@ fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
             </DefList>
         </Card>
     }
-    .into_any()
 }

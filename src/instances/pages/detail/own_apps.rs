@@ -30,10 +30,10 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
             "Applications run as {}, with what is in their home. Nobody else adds, changes or opens them.",
             detail.view.owner_name
         );
-        view! { <Card heading="Add an application"><p class="muted">{words}</p></Card> }.into_any()
+        html! { <Card heading="Add an application"><p class="muted">{words}</p></Card> }
     };
     let every = detail.apps.iter().any(|app| app.look == AppLook::Starting).then_some("2");
-    view! {
+    html! {
         <div class="stack">
             <div class="stack" data-live="own-apps" data-every=every>
                 {exposed}
@@ -55,7 +55,6 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
             {form}
         </div>
     }
-    .into_any()
 }
 
 /// That others can reach some, in words that cannot be overlooked.
@@ -69,7 +68,7 @@ fn exposed(detail: &InstanceDetail) -> AnyView {
     let text = "Its port is in the network of the machine, so any program there can connect to it, and what listens on \
                 that port may be somebody else's. Use a password in the application itself, its socket, or a private \
                 network on a server that runs as root with bubblewrap.";
-    view! { <Why tone=Tone::Warning title=title text=text/> }.into_any()
+    html! { <Why tone=Tone::Warning title=title text=text/> }
 }
 
 fn row(visit: &Visit, detail: &InstanceDetail, app: &AppView, is_owner: bool) -> AnyView {
@@ -77,22 +76,22 @@ fn row(visit: &Visit, detail: &InstanceDetail, app: &AppView, is_owner: bool) ->
     let custom = detail.own_apps.iter().find(|known| known.name.as_str() == app.name);
     let label = if is_owner && detail.apps_trouble.is_none() {
         let href = paths::open_app(slug, name, &app.name, &app.page);
-        view! { <a href=href target="_blank" rel="noopener">{app.label.clone()}</a> }.into_any()
+        html! { <a href=href target="_blank" rel="noopener">{app.label.clone()}</a> }
     } else {
-        view! { <b>{app.label.clone()}</b> }.into_any()
+        html! { <b>{app.label.clone()}</b> }
     };
     let state = app.look.state();
     let command = match custom {
         Some(custom) => {
             let (command, listens) = (custom.draft.command.clone(), listens(custom));
-            view! { <code class="command">{command}</code><br/><small class="muted">{listens}</small> }.into_any()
+            html! { <code class="command">{command}</code><br/><small class="muted">{listens}</small> }
         }
-        None if app.is_custom => view! { <span class="muted">"Its owner's"</span> }.into_any(),
-        None => view! { <span class="muted">"Part of Atelier"</span> }.into_any(),
+        None if app.is_custom => html! { <span class="muted">"Its owner's"</span> },
+        None => html! { <span class="muted">"Part of Atelier"</span> },
     };
     let actions = is_owner.then(|| actions(visit, detail, app));
     let icon = app.icon;
-    view! {
+    html! {
         <tr data-key=app.name.clone()>
             <th scope="row">
                 <span class="row-tight"><Icon name=icon/>{label}</span>
@@ -103,7 +102,6 @@ fn row(visit: &Visit, detail: &InstanceDetail, app: &AppView, is_owner: bool) ->
             <td class="actions">{actions}</td>
         </tr>
     }
-    .into_any()
 }
 
 fn listens(app: &CustomApp) -> String {
@@ -138,7 +136,7 @@ fn actions(visit: &Visit, detail: &InstanceDetail, app: &AppView) -> AnyView {
             </PostForm>
         }
     });
-    view! { <span class="row-tight">{restart}{own}</span> }.into_any()
+    html! { <span class="row-tight">{restart}{own}</span> }
 }
 
 /// The form: for one that the address names, else for a new one of the preset that it names.
@@ -150,7 +148,7 @@ fn form(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
     };
     if edited.is_none() && detail.own_apps.len() >= MAX_APPS {
         let words = format!("An instance has at most {MAX_APPS} applications of its own. Remove one to add another.");
-        return view! { <Card heading="Add an application"><p class="muted">{words}</p></Card> }.into_any();
+        return html! { <Card heading="Add an application"><p class="muted">{words}</p></Card> };
     }
     let preset = Preset::parse(&state.value("preset", query.get("preset"))).unwrap_or_default();
     let draft = edited.map_or_else(|| preset.draft(), |app| app.draft.clone());
@@ -170,7 +168,7 @@ fn form(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
         view! { <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton> }
     });
     let verb = if edited.is_some() { "Save application" } else { "Add application" };
-    view! {
+    html! {
         <section id="app">
             <Card heading=heading>
                 {presets}
@@ -184,7 +182,6 @@ fn form(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
             </Card>
         </section>
     }
-    .into_any()
 }
 
 fn presets(visit: &Visit, detail: &InstanceDetail, chosen: Preset) -> AnyView {
@@ -205,11 +202,10 @@ fn presets(visit: &Visit, detail: &InstanceDetail, chosen: Preset) -> AnyView {
         ),
         None => chosen.sentence().to_owned(),
     };
-    view! {
+    html! {
         <nav class="row" aria-label="Presets">{links}</nav>
         <p class="muted">{help}</p>
     }
-    .into_any()
 }
 
 /// One of several ways, ticked if it is the chosen one.
@@ -252,7 +248,7 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
             &network,
         ),
     ];
-    view! {
+    html! {
         <Field
             label="Name" name="name" value=state.value("name", &draft.name) problem=state.problem("name") required=true
             maxlength=16_u32 autocomplete="off"
@@ -292,5 +288,4 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
             autocomplete="off"
         />
     }
-    .into_any()
 }

@@ -152,7 +152,7 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
         Some((key, label)) if !key.is_empty() => format!("{label} of {}", row.name),
         _ => row.name.clone(),
     };
-    view! {
+    html! {
         <Page
             heading=row.name.clone() title=title crumbs=crumbs beside=beside.into_any() actions=actions.into_any()
         >
@@ -168,7 +168,6 @@ fn show(visit: &Visit, query: &Query, tab: &'static str, detail: &InstanceDetail
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn tabs(visit: &Visit, current: &str, detail: &InstanceDetail) -> AnyView {
@@ -183,7 +182,7 @@ fn tabs(visit: &Visit, current: &str, detail: &InstanceDetail) -> AnyView {
             is_current: key == current,
         })
         .collect();
-    view! { <div data-live="tabs"><Tabs label="Instance" tabs=tabs/></div> }.into_any()
+    html! { <div data-live="tabs"><Tabs label="Instance" tabs=tabs/></div> }
 }
 
 fn meta(visit: &Visit, detail: &InstanceDetail) -> AnyView {
@@ -198,21 +197,20 @@ fn meta(visit: &Visit, detail: &InstanceDetail) -> AnyView {
         view! { <span><Icon name="clock"/>{format!("up {}", visit.viewer.now.since(up))}</span> }
     });
     let today = row.cost_today.map(|cost| format!("{} today, ", cost.said(&row.currency))).unwrap_or_default();
-    view! {
+    html! {
         <span><Icon name="cpu"/>{size}</span>
         {node}
         <span><Icon name="user"/>{owner}</span>
         {up}
         <span><Icon name="cost"/>{format!("{today}{}/h while it runs", row.per_hour())}</span>
     }
-    .into_any()
 }
 
 /// Why it is as it is, with what would change it.
 pub fn why(cause: &Cause) -> AnyView {
     let tone = if cause.is_wait() { Tone::Neutral } else { Tone::Failed };
     let text = cause.next_step().unwrap_or_default();
-    view! { <Why tone=tone title=cause.sentence() text=text code=cause.code()/> }.into_any()
+    html! { <Why tone=tone title=cause.sentence() text=text code=cause.code()/> }
 }
 
 /// All that is not plain about it.
@@ -230,7 +228,7 @@ fn notes(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     if is_plain {
         return ().into_any();
     }
-    view! { <div class="stack-s">{why}{accept}{trouble}{caution}</div> }.into_any()
+    html! { <div class="stack-s">{why}{accept}{trouble}{caution}</div> }
 }
 
 fn actions(visit: &Visit, detail: &InstanceDetail) -> AnyView {
@@ -247,22 +245,21 @@ fn actions(visit: &Visit, detail: &InstanceDetail) -> AnyView {
         asking(Verb::StopInstance).into_any()
     } else {
         let (hidden, because) = (vec![("instance", name.clone())], because(Verb::StartInstance));
-        view! {
+        html! {
             <PostForm function="start_instance" hidden=hidden class="inline-form">
                 <SubmitButton icon="play" pending="Starting…" disabled_because=because>"Start"</SubmitButton>
             </PostForm>
         }
-        .into_any()
     };
     let entry = |verb: Verb| match because(verb) {
-        Some(why) => view! { <p class="nothing"><b>{verb.label()}</b>" "{why}</p> }.into_any(),
+        Some(why) => html! { <p class="nothing"><b>{verb.label()}</b>" "{why}</p> },
         None => {
             let href = asks_at(visit, name, verb);
-            view! { <a href=href data-confirm=""><Icon name=icon(verb)/>{verb.label()}</a> }.into_any()
+            html! { <a href=href data-confirm=""><Icon name=icon(verb)/>{verb.label()}</a> }
         }
     };
     let resize = paths::instance_tab(slug, name, "settings");
-    view! {
+    html! {
         {first}
         {asking(Verb::RestartInstance)}
         <Button icon="more" label="More actions" opens="m-more"/>
@@ -274,7 +271,6 @@ fn actions(visit: &Visit, detail: &InstanceDetail) -> AnyView {
             {entry(Verb::DeleteInstance)}
         </div>
     }
-    .into_any()
 }
 
 fn jobs_tab(visit: &Visit, query: &Query, detail: &InstanceDetail, page: JobsPage) -> AnyView {
@@ -282,5 +278,5 @@ fn jobs_tab(visit: &Visit, query: &Query, detail: &InstanceDetail, page: JobsPag
     let back = page.previous.map(|cursor| first.clone().with("after", &cursor.to_string()).url());
     let next = page.next.map(|cursor| first.clone().with("before", &cursor.to_string()).url());
     let (list, run) = (crate::jobs::pages::row::of_compute(visit, page, back, next), run_as_job::card(visit, detail));
-    view! { <div class="stack">{list}{run}</div> }.into_any()
+    html! { <div class="stack">{list}{run}</div> }
 }

@@ -5,7 +5,7 @@ use atelier_domain::paths;
 use atelier_engine::store::Person;
 use atelier_studio::instances::plan::{NextLine, Piece};
 use atelier_studio::instances::sharing::OFFERED;
-use atelier_studio::instances::view::{Hindrance, InstanceView};
+use atelier_studio::instances::view::InstanceView;
 use leptos::prelude::*;
 
 use crate::components::{Field, Icon, SelectField};
@@ -14,10 +14,7 @@ use crate::frame::Visit;
 
 /// Why a verb cannot be used: the right first, then the state.
 pub fn blocked(visit: &Visit, view: &InstanceView, verb: Verb) -> Option<String> {
-    view.judge(&visit.viewer.rights, verb).err().map(|hindrance| match hindrance {
-        Hindrance::Right(denied) => visit.viewer.why_not(&denied),
-        Hindrance::State(why) => why.to_owned(),
-    })
+    view.judge(&visit.viewer.rights, verb).err().map(|hindrance| visit.viewer.hindered(&hindrance))
 }
 
 /// The page that asks before a verb is used on one instance.
@@ -38,14 +35,12 @@ pub fn person_field(
     if people.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {
         let all = people.iter().map(|one| (one.id.to_string(), format!("{} ({})", one.name, one.email)));
         let options = std::iter::once((String::new(), first.to_owned())).chain(all).collect();
-        view! { <SelectField id=id label=label name=name options=options value=value problem=problem help=help/> }
-            .into_any()
+        html! { <SelectField id=id label=label name=name options=options value=value problem=problem help=help/> }
     } else {
         let help = format!("Their address here. {help}").trim().to_owned();
-        view! {
+        html! {
             <Field id=id label=label name=name value=value problem=problem required=true autocomplete="off" help=help/>
         }
-        .into_any()
     }
 }
 
@@ -64,7 +59,7 @@ pub const fn icon(verb: Verb) -> &'static str {
 pub fn line(next: &NextLine) -> AnyView {
     let state = next.is_warning.then_some("warning");
     let (icon, words) = (next.icon, words(next));
-    view! { <span class="next" data-state=state><Icon name=icon/><span>{words}</span></span> }.into_any()
+    html! { <span class="next" data-state=state><Icon name=icon/><span>{words}</span></span> }
 }
 
 /// Its words alone, with the times set apart.
@@ -73,7 +68,7 @@ pub fn words(next: &NextLine) -> Vec<AnyView> {
         .iter()
         .map(|piece| match piece {
             Piece::Plain(words) => words.clone().into_any(),
-            Piece::Strong(words) => view! { <b>{words.clone()}</b> }.into_any(),
+            Piece::Strong(words) => html! { <b>{words.clone()}</b> },
         })
         .collect()
 }

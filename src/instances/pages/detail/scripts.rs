@@ -85,15 +85,14 @@ pub fn card_to_accept_notice(visit: &Visit, detail: &InstanceDetail) -> AnyView 
         ),
     };
     if !detail.view.is_own() {
-        return view! { <Why tone=Tone::Neutral title=others text=text/> }.into_any();
+        return html! { <Why tone=Tone::Neutral title=others text=text/> };
     }
     let href = format!("{}#accept", paths::instance(visit.slug(), &detail.view.name));
-    view! {
+    html! {
         <Why tone=Tone::Warning title=own text=text>
             <LinkButton href=href icon="code">{go}</LinkButton>
         </Why>
     }
-    .into_any()
 }
 
 /// For the owner: the scripts to read, and the word that lets them have the home.
@@ -136,7 +135,7 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
     };
     let denied = visit.viewer.rights.check(Verb::AcceptScripts.right(), Whose::Own).err();
     let because = denied.map(|denied| visit.viewer.why_not(&denied));
-    view! {
+    html! {
         <section id="accept">
             <Card heading=heading note=note>
                 <p class="muted">{words}</p>
@@ -148,7 +147,6 @@ pub fn card_to_accept(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> 
             </Card>
         </section>
     }
-    .into_any()
 }
 
 /// The form that changes them: typed, or as files.
@@ -156,7 +154,7 @@ pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
     let because = blocked(visit, &detail.view, Verb::SetScripts);
     if !texts.is_allowed {
         let words = because.unwrap_or_else(|| "Scripts are for its owner and for who may change them.".into());
-        return view! { <Card heading="Scripts"><p class="muted">{words}</p></Card> }.into_any();
+        return html! { <Card heading="Scripts"><p class="muted">{words}</p></Card> };
     }
     let state = visit.form(FORM);
     let scripts = &detail.view.instance.scripts;
@@ -173,7 +171,7 @@ pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
         );
         view! { <p class="help">{words}</p> }
     });
-    view! {
+    html! {
         <section id="scripts">
             <Card heading="Scripts" note="as the owner, in the instance’s sandbox">
                 <form class="stack" method="post" action=action enctype="multipart/form-data" data-post=FORM>
@@ -190,7 +188,6 @@ pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
             </Card>
         </section>
     }
-    .into_any()
 }
 
 fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: Option<&Script>) -> AnyView {
@@ -202,7 +199,7 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
     let limit = script.map_or(DEFAULT_SCRIPT, |script| script.limit).as_millis() / 60_000;
     let arguments = script.map(|script| script.arguments.clone()).unwrap_or_default();
     let file_id = format!("f-{file_name}");
-    view! {
+    html! {
         <fieldset class="field stack-s script">
             <legend class="label">{label(kind)}</legend>
             <TextField
@@ -228,7 +225,6 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
             </div>
         </fieldset>
     }
-    .into_any()
 }
 
 pub const fn label(kind: ScriptKind) -> &'static str {

@@ -22,7 +22,7 @@ pub struct Content {
     pub scripts: Texts,
 }
 
-/// The tab. It is not live: nobody's typing is overtaken.
+/// The tab. It is not live, so that typing isn't lost.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView {
     let because = blocked(visit, &detail.view, Verb::ConfigureInstance);
     let (idle, tags) = (idle(visit, detail, because.clone()), tags(visit, detail, because));
@@ -31,7 +31,7 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView 
     let freeze = format!("{}?from={}", paths::new_environment(visit.slug()), detail.view.name);
     let stranger = (!detail.view.is_own()).then(|| "Only its owner sees what is installed in it.".to_owned());
     let schedules = paths::instance_schedules(visit.slug(), &detail.view.name);
-    view! {
+    html! {
         <div class="split">
             <div class="stack">{idle}{scripts}{size}{danger}</div>
             <aside class="stack">
@@ -53,7 +53,6 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: Content) -> AnyView 
             </aside>
         </div>
     }
-    .into_any()
 }
 
 fn hidden(detail: &InstanceDetail) -> Vec<(&'static str, String)> {
@@ -80,7 +79,7 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
     let hidden = hidden(detail);
     let fixed = because.is_some();
     let keeps = state.is_ticked("keeps_quota", "on", detail.view.instance.keeps_quota);
-    view! {
+    html! {
         <section id="idle">
             <Card heading="Idle shutdown and quota">
                 <PostForm function="configure_instance" state=state.clone() hidden=hidden>
@@ -107,16 +106,14 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
             </Card>
         </section>
     }
-    .into_any()
 }
 
 fn tags(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyView {
     let tags = &detail.view.instance.tags;
     let (state, hidden, fixed) = (visit.form("tag_instance"), hidden(detail), because.is_some());
-    view! {
+    html! {
         <TagsCard tags=tags.said() typed=tags.typed() function="tag_instance" state=state hidden=hidden fixed=fixed/>
     }
-    .into_any()
 }
 
 fn size(visit: &Visit, detail: &InstanceDetail, sizes: Vec<SizeRow>) -> AnyView {
@@ -124,14 +121,13 @@ fn size(visit: &Visit, detail: &InstanceDetail, sizes: Vec<SizeRow>) -> AnyView 
     let state = visit.form("resize_instance");
     if let Some(because) = because {
         let now = format!("It is of the size {}: {}.", detail.view.instance.size, detail.view.shape());
-        return view! {
+        return html! {
             <section id="size"><Card heading="Size"><p>{now}</p><p class="muted">{because}</p></Card></section>
-        }
-        .into_any();
+        };
     }
     let hidden = hidden(detail);
     let chosen = state.value("size", detail.view.instance.size.as_str());
-    view! {
+    html! {
         <section id="size">
             <Card heading="Size">
                 <PostForm function="resize_instance" state=state.clone() hidden=hidden>
@@ -147,7 +143,6 @@ fn size(visit: &Visit, detail: &InstanceDetail, sizes: Vec<SizeRow>) -> AnyView 
             </Card>
         </section>
     }
-    .into_any()
 }
 
 fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
@@ -165,7 +160,7 @@ fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     let transfer = button(Verb::TransferInstance, give, "Give to somebody else", Look::Plain);
     let delete = Verb::DeleteInstance;
     let delete = button(delete, asking(delete), "Delete instance", Look::DangerQuiet);
-    view! {
+    html! {
         <Card heading="Danger zone" class="danger-zone">
             <p class="muted">
                 "A rebuild keeps the home and makes a fresh environment. Given to somebody else, it takes its home \
@@ -174,5 +169,4 @@ fn danger(visit: &Visit, detail: &InstanceDetail) -> AnyView {
             <div class="row">{rebuild}{transfer}{delete}</div>
         </Card>
     }
-    .into_any()
 }

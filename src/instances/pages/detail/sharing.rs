@@ -7,18 +7,18 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::instances::sharing::{ShareRow, SharingView};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, TableWrap, Time, Who};
+use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, Table, Time, Who, heads};
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::person_field;
 
-/// The tab. The list is live; the form is not, so that nobody's typing is overtaken.
+/// The tab. The list is live; the form is not, so that typing isn't lost.
 pub fn tab(visit: &Visit, detail: &InstanceDetail, view: SharingView) -> AnyView {
     let working = view.rows.iter().filter(|row| row.opens.is_some()).count() as u64;
     let note = counted(working, "share is open", "shares are open");
     let refusal = visit.form("revoke_share").refusal().map(|why| view! { <p class="err" role="alert">{why}</p> });
     let list = list(visit, detail, &view.rows);
     let (form, meanings) = (form(visit, detail, &view), meanings(detail));
-    view! {
+    html! {
         <div class="split">
             <div class="stack">
                 <div data-live="shares">
@@ -29,39 +29,30 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, view: SharingView) -> AnyView
             <aside class="stack"><Card heading="What they can do">{meanings}</Card></aside>
         </div>
     }
-    .into_any()
 }
 
 fn list(visit: &Visit, detail: &InstanceDetail, rows: &[ShareRow]) -> AnyView {
     if rows.is_empty() {
-        return view! {
+        return html! {
             <div class="body"><p class="muted">"Nobody but you opens applications of this instance."</p></div>
-        }
-        .into_any();
+        };
     }
     let rows: Vec<_> = rows.iter().map(|row| line(visit, detail, row)).collect();
-    view! {
-        <TableWrap>
-            <table class="table tight">
-                <caption class="sr">"With whom applications are shared"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Person"</th><th scope="col">"Application"</th><th scope="col">"Until"</th>
-                        <th scope="col" class="c-owner">"Since"</th><th scope="col">"Last used"</th><td></td>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </TableWrap>
+    html! {
+        <Table
+            class="table tight" caption="With whom applications are shared" rows=rows
+            head=heads(&[
+                ("Person", ""), ("Application", ""), ("Until", ""), ("Since", "c-owner"), ("Last used", ""), ("", ""),
+            ])
+        />
     }
-    .into_any()
 }
 
 fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let time = |at| view! { <Time at=at now=now zone=zone.clone()/> };
     let until = match row.until {
-        Some(until) => view! { <Time at=until now=now zone=zone.clone() absolute=true/> }.into_any(),
+        Some(until) => html! { <Time at=until now=now zone=zone.clone() absolute=true/> },
         None => "no end".into_any(),
     };
     let used = row.used_at.map_or_else(|| "never".into_any(), |at| time(at).into_any());
@@ -76,7 +67,7 @@ fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
         vec![("instance", detail.view.name.clone()), ("app", row.app.clone()), ("person", row.person.id.to_string())];
     let label = format!("Revoke {} for {}", row.label, row.person.name);
     let key = format!("{}-{}", row.person.id, row.app);
-    view! {
+    html! {
         <tr data-key=key>
             <th scope="row"><Who name=row.person.name.clone()/></th>
             <td data-label="Application"><span class="l1">{row.label.clone()}</span><span class="l2">{level}</span></td>
@@ -90,13 +81,12 @@ fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
             </td>
         </tr>
     }
-    .into_any()
 }
 
 fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
     let state = visit.form("share_app");
     if view.colleagues.is_empty() {
-        return view! { <p class="muted">"There is nobody else in this workspace yet."</p> }.into_any();
+        return html! { <p class="muted">"There is nobody else in this workspace yet."</p> };
     }
     let names = ["share-person", "With", "person"];
     let person = person_field(&state, &view.colleagues, names, "Choose a colleague", "");
@@ -104,7 +94,7 @@ fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
     let levels = Level::ALL.map(|level| (level.key().to_owned(), level.label().to_owned())).to_vec();
     let zone = format!("In {}. Leave it empty for no end.", visit.viewer.time_zone.replace('_', " "));
     let hidden = vec![("instance", detail.view.name.clone())];
-    view! {
+    html! {
         <PostForm function="share_app" state=state.clone() hidden=hidden>
             <div class="cols-2">
                 {person}
@@ -126,7 +116,6 @@ fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
             <div class="row"><SubmitButton pending="Sharing…" icon="users">"Share"</SubmitButton></div>
         </PostForm>
     }
-    .into_any()
 }
 
 /// What the two words mean at each of its applications.
@@ -142,12 +131,11 @@ fn meanings(detail: &InstanceDetail) -> AnyView {
             view! { <div class="stack-s"><h3>{app.label.clone()}</h3>{levels.into_iter().collect_view()}</div> }
         })
         .collect();
-    view! {
+    html! {
         {apps}
         <p class="muted xs">
             "Nobody starts or stops the instance, reaches its files or logs in with SSH by a share. Whoever may use an \
              application works as you: their work keeps the instance awake, and the page says who it was."
         </p>
     }
-    .into_any()
 }

@@ -17,17 +17,15 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
     let is_on = ssh.since.is_some();
     let note = if is_on { "on" } else { "off" };
     let inside = match (&ssh.directions, ssh.since) {
-        (None, _) => view! {
+        (None, _) => html! {
             <p class="muted">"This server takes no SSH connections: an administrator has to set ssh_listen."</p>
-        }
-        .into_any(),
-        (Some(_), None) => view! {
+        },
+        (Some(_), None) => html! {
             <p class="muted">
                 "Enter this instance from a terminal or from an editor on your own machine, with a key of yours. \
                  Nobody else can."
             </p>
-        }
-        .into_any(),
+        },
         (Some(directions), Some(since)) => {
             let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
             let keys = (ssh.keys == 0).then(|| {
@@ -42,7 +40,7 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
             let open = atelier_domain::text::counted(ssh.open, "connection", "connections");
             let (command, snippet) = (directions.command(&name), directions.snippet(&name));
             let fingerprint = directions.fingerprint.clone();
-            view! {
+            html! {
                 {keys}
                 <DefList>
                     <Def term="Open now">{open}</Def>
@@ -59,7 +57,6 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
                     <CodeBlock text=snippet label="~/.ssh/config"/>
                 </details>
             }
-            .into_any()
         }
     };
     let can_switch = is_on || ssh.directions.is_some();

@@ -22,14 +22,13 @@ pub fn chip(visit: &Visit, detail: &InstanceDetail) -> AnyView {
         view! { <span class="faint xs">{visit.viewer.time_zone.replace('_', " ")}</span> }
     });
     let edit = paths::instance_schedules(visit.slug(), &row.name);
-    view! {
+    html! {
         <div class="sched-chip" data-state=state>
             <span class="txt"><Icon name=row.next.icon/><span>{words}</span>{zone}</span>
             {buttons}
             <a class="edit" href=edit>"Schedules"</a>
         </div>
     }
-    .into_any()
 }
 
 fn buttons(visit: &Visit, detail: &InstanceDetail) -> AnyView {
@@ -60,7 +59,7 @@ fn buttons(visit: &Visit, detail: &InstanceDetail) -> AnyView {
             <button class="btn primary sm" type="submit">"Keep it running"</button>
         </PostForm>
     };
-    view! {
+    html! {
         <PostForm function="extend_instance" hidden=hour class="inline-form">
             <button type="submit" aria-label="+1 h: keep it running one hour longer">"+1 h"</button>
         </PostForm>
@@ -68,5 +67,4 @@ fn buttons(visit: &Visit, detail: &InstanceDetail) -> AnyView {
         <div class="menu keep-menu" id="chip-keep" popover="auto">{until}</div>
         {skip}
     }
-    .into_any()
 }

@@ -1,4 +1,4 @@
-//! The question before an instance is given to somebody else: what goes along, and what does not.
+//! Asks before an instance is transferred: what goes along, and what doesn't.
 
 use atelier_domain::access::Whose;
 use atelier_domain::compute::verb::Verb;
@@ -41,14 +41,13 @@ fn ask(visit: &Visit, view: TransferView) -> AnyView {
                 let stop = asks_at(visit, &name, Verb::StopInstance);
                 view! { <LinkButton href=stop icon="stop" dialog=true>"Stop it"</LinkButton> }
             });
-            view! {
+            html! {
                 <Why tone=Tone::Neutral title=title text=why>{stop}<LinkButton href=back>"Go back"</LinkButton></Why>
             }
-            .into_any()
         }
         None => card(visit, &view, back),
     };
-    view! { <Page heading=format!("Give {name} to somebody else") crumbs=crumbs>{content}</Page> }.into_any()
+    html! { <Page heading=format!("Give {name} to somebody else") crumbs=crumbs>{content}</Page> }
 }
 
 fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
@@ -66,7 +65,7 @@ fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
     let receiver =
         person_field(&state, &view.receivers, names, "Choose a person", "Their quota must have room for it.");
     let name = row.name.clone();
-    view! {
+    html! {
         <ConfirmCard
             title=format!("Give {name} to whom?") text=text rows=wiped(view) function="transfer_instance" hidden=hidden
             state=state.clone() keep="Keep it" back=back go=format!("Give {name} away") icon="user" look=Look::Danger
@@ -74,7 +73,6 @@ fn card(visit: &Visit, view: &TransferView, back: String) -> AnyView {
             {receiver}
         </ConfirmCard>
     }
-    .into_any()
 }
 
 /// What is taken out of the home first.

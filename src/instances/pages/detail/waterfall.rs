@@ -27,8 +27,7 @@ pub fn card(visit: &Visit, start: Option<&StartView>) -> AnyView {
         let words = format!("{} took {share} % of it.", phrase(bar.step));
         view! { <footer>{words}</footer> }
     });
-    view! { <Card heading=heading action=note.into_any() flush=true><div class="body">{bars}</div>{foot}</Card> }
-        .into_any()
+    html! { <Card heading=heading action=note.into_any() flush=true><div class="body">{bars}</div>{foot}</Card> }
 }
 
 pub fn bars(start: &StartView) -> AnyView {
@@ -55,7 +54,7 @@ pub fn bars(start: &StartView) -> AnyView {
         })
         .collect();
     let end = took(Span::millis(whole as u64));
-    view! {
+    html! {
         <ol class="fall">
             {rows}
             <li class="axis" aria-hidden="true">
@@ -65,7 +64,6 @@ pub fn bars(start: &StartView) -> AnyView {
             </li>
         </ol>
     }
-    .into_any()
 }
 
 fn whole(start: &StartView) -> i64 {

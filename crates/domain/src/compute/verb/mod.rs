@@ -8,6 +8,7 @@ pub use table::{Ask, Endpoint, Noun, Verb};
 
 use super::instance::InstanceState;
 use super::job::JobState;
+use super::node::{Holder, NodeState};
 use crate::access::Whose;
 
 /// What a verb does in a state.
@@ -367,6 +368,39 @@ impl JobVerb {
                 S::Completed | S::Failed | S::Canceled => No("It is over."),
                 _ => No("It has left the queue."),
             },
+        }
+    }
+}
+
+/// What can be done to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeVerb {
+    /// Take it back, with notice to what runs there.
+    Evict,
+}
+
+impl NodeVerb {
+    pub const ALL: [Self; 1] = [Self::Evict];
+
+    /// Its row in the table.
+    pub const fn verb(self) -> Verb {
+        match self {
+            Self::Evict => Verb::EvictNode,
+        }
+    }
+
+    /// The name in the API.
+    pub const fn key(self) -> &'static str {
+        self.verb().key()
+    }
+
+    /// Why it can't be used on a node of that holder in that state; none if it can.
+    pub const fn why_not(self, holder: Holder, state: NodeState) -> Option<&'static str> {
+        match (self, holder, state) {
+            (Self::Evict, Holder::Instance(_), _) => Some("It belongs to an instance. Stop the instance instead."),
+            (Self::Evict, _, NodeState::Preempted) => Some("It's already being evicted."),
+            (Self::Evict, _, NodeState::Preparing | NodeState::Idle | NodeState::Running) => None,
+            (Self::Evict, _, NodeState::Leaving | NodeState::Unusable) => None,
         }
     }
 }
