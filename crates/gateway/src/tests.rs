@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use atelier_pipe::Wire;
@@ -16,6 +17,8 @@ use tokio::task::JoinHandle;
 
 use crate::{Entry, HostKey, Limits, Studio, Visit, Wanted, serve};
 
+/// So that what hangs fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 const STOPPING: &str = "“desk” is stopping.";
 
 /// An instance, as its visitors see it.
@@ -151,14 +154,15 @@ impl Scene {
 
     /// Checks that the client was told why, and nothing else.
     async fn is_sent_away(&mut self, channel: Option<Channel<client::Msg>>) {
-        assert_eq!(self.told.recv().await.as_deref(), Some("\"desk\" is stopping."));
-        assert_eq!(self.left.recv().await, Some(Some(STOPPING.to_owned())));
         if let Some(channel) = channel {
             let heard = all(channel).await;
             let is_silent =
                 |message: &ChannelMsg| matches!(message, ChannelMsg::Success | ChannelMsg::WindowAdjusted { .. });
             assert!(heard.iter().all(is_silent), "{heard:?}");
         }
+        let told = tokio::time::timeout(PATIENCE, self.told.recv()).await.expect("it is disconnected");
+        assert_eq!(told.as_deref(), Some("\"desk\" is stopping."));
+        assert_eq!(self.left.recv().await, Some(Some(STOPPING.to_owned())));
     }
 }
 
