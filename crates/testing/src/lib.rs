@@ -17,8 +17,8 @@ pub use wait::{PATIENCE, TimedOut, poll_until, wait_until};
 /// Ports below those that the system gives to whoever connects or asks for any.
 const PORTS: std::ops::Range<u16> = 20_000..32_768;
 
-/// Returns a free TCP port of 127.0.0.1 that no other test gets, of this process or another, for as long as this
-/// process lives.
+/// Returns a free TCP port of 127.0.0.1 that no other test gets, of this process or another, for as long as
+/// this process lives.
 ///
 /// # Panics
 /// When there is no free port left.

@@ -325,8 +325,8 @@ async fn read(state: &AppState, hash: &str, place: &Place) -> Option<AppVisit> {
     Some(AppVisit { user, name: person.name, access, session, instance, node, hash, read_at, since, is_closed })
 }
 
-/// Why an application that was open cannot be opened again, for who had it open; nothing if it can, or can in a
-/// moment. Asked when a way to it has ended: whatever ended it may be quicker than who judges visits.
+/// Why an application that was open cannot be opened again, for who had it open; nothing if it can, or can in
+/// a moment. Asked when a way to it has ended: whatever ended it may be quicker than who judges visits.
 pub async fn why_over(state: &AppState, visit: &AppVisit, place: &Place) -> Option<String> {
     use InstanceState as S;
     if state.live().is_stopping() {
