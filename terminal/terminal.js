@@ -1,5 +1,5 @@
 // The terminal page: xterm.js on one side, a socket to the shell on the other.
-// To the shell: a byte 0 and what was typed, or a byte 1 and the window's columns and rows. From it: what it prints; a text once it ended.
+// To the shell: a byte 0 and what was typed, or a byte 1 and the window's columns and rows. From it: what it prints; a text once it ended, or once nobody may stay.
 'use strict';
 
 (() => {
@@ -25,6 +25,7 @@
   const bytes = new TextEncoder();
   let socket = null;
   let hasEnded = false;
+  let over = '';
   let pause = 200;
 
   const tell = (text) => {
@@ -60,6 +61,7 @@
     let isFirst = true;
     socket.onopen = () => {
       pause = 200;
+      over = '';
       tell('');
       sendSize();
       if (early.length > 0) send(0, early.splice(0));
@@ -67,8 +69,10 @@
     };
     socket.onmessage = ({ data }) => {
       if (typeof data === 'string') {
+        const said = JSON.parse(data);
         hasEnded = true;
-        tell(`The shell has ended with code ${JSON.parse(data).ended}. Press Enter for a new one.`);
+        over = said.over ?? '';
+        tell(over === '' ? `The shell has ended with code ${said.ended}. Press Enter for a new one.` : `${over} Press Enter to try again.`);
         return;
       }
       // What comes first is all that the shell remembers.
@@ -78,6 +82,11 @@
     };
     socket.onclose = () => {
       if (hasEnded) return;
+      if (over !== '') {
+        hasEnded = true;
+        tell(`${over} Press Enter to try again.`);
+        return;
+      }
       tell('The connection was lost. The shell goes on; connecting again…');
       setTimeout(connect, pause);
       pause = Math.min(pause * 2, 5000);

@@ -54,7 +54,7 @@ test('a colleague works in a shared terminal until it is taken back, and then ow
   await visit(`${desk}/sharing`);
   await page.getByRole('button', { name: `Revoke Terminal for ${mara.name}` }).click();
   await expect(page.getByText('Nobody but you opens')).toBeVisible();
-  await expect(looking.locator('#state')).toContainText('The connection was lost', { timeout: 2_000 });
+  await expect(looking.locator('#state')).toContainText('may not open this any more', { timeout: 2_000 });
   await looking.reload();
   await expect(looking.getByText('not yours to open')).toBeVisible();
 

@@ -81,9 +81,10 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
     state.environments().start();
     fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
-    if let Some(listener) = for_ssh {
-        ssh::listen(&state, listener)?;
-    }
+    let ssh_task = match for_ssh {
+        Some(listener) => ssh::listen(&state, listener)?,
+        None => None,
+    };
     let router = routes(&state);
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
@@ -117,6 +118,12 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
     }
     let served = serve(listener, tls, handle, router, most).await;
     chores.abort();
+    // Whoever is connected hears that the server stops; those who take nothing are not waited for.
+    if let Some(ssh_task) = ssh_task
+        && state.live().is_stopping()
+    {
+        let _ = tokio::time::timeout(GRACE, ssh_task).await;
+    }
     state.editors().stop();
     state.environments().stop().await;
     state.engine().stop();

@@ -317,7 +317,7 @@ async fn the_chart_follows_what_nodes_do() {
             tokio::task::yield_now().await;
         }
     };
-    let rows = tokio::time::timeout(std::time::Duration::from_secs(30), written).await.expect("counts are written");
+    let rows = tokio::time::timeout(atelier_testing::PATIENCE, written).await.expect("counts are written");
     assert_eq!(rows.first().map(|(_, counts)| counts.preparing), Some(2));
     owner
         .get(&format!("{CLUSTERS}/abc"))

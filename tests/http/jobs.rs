@@ -10,6 +10,7 @@ use atelier_domain::compute::{JobId, Resources};
 use atelier_domain::time::Span;
 use atelier_domain::world::{AllocationKey, Exit, Report};
 use atelier_engine::fleet::{Collector, LogName};
+use atelier_testing::PATIENCE;
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode, header};
 use futures::StreamExt as _;
@@ -318,7 +319,7 @@ async fn read_until(stream: &mut BodyDataStream, part: &str) -> String {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("the stream goes on");
+    tokio::time::timeout(PATIENCE, reading).await.expect("the stream goes on");
     assert!(text.contains(part), "the stream ended without {part:?}: {text}");
     text
 }
@@ -337,7 +338,8 @@ async fn a_log_is_followed_from_before_it_begins_until_the_job_is_over() {
     let began = atelier_engine::clock::instant();
     logs.keep(name, 6, "o é".as_bytes()).expect("keeps");
     let text = read_until(&mut events, "o é").await;
-    assert!(began.elapsed() < Duration::from_millis(100), "{:?}", began.elapsed());
+    // Told, and not found at the next heartbeat, after 15 s.
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert!(text.contains("{\"at\":6,\"line\":2,") && text.contains(&format!("id: 1-{}-10", part.node.0)), "{text}");
     // A browser that reconnects hears only what it has missed.
     let mut again = stream(&mut owner, &format!("{JOBS}/job-1/log/events?after=1-{}-4", part.node.0)).await;

@@ -1,6 +1,5 @@
-use std::time::Duration;
-
 use atelier_domain::access::Role;
+use atelier_testing::PATIENCE;
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode};
 use futures::StreamExt as _;
@@ -18,7 +17,7 @@ async fn read_until(stream: &mut BodyDataStream, part: &str) -> String {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("the stream goes on");
+    tokio::time::timeout(PATIENCE, reading).await.expect("the stream goes on");
     assert!(text.contains(part), "the stream ended without {part:?}: {text}");
     text
 }
@@ -108,7 +107,7 @@ async fn one_session_holds_a_bounded_number_of_streams() {
     let request = || Request::get("/w/perception/events?topics=people").body(Body::empty()).expect("a request");
     assert_eq!(owner.raw(request()).await.status(), StatusCode::TOO_MANY_REQUESTS);
     drop(open_ones);
-    tokio::time::timeout(Duration::from_secs(10), async {
+    tokio::time::timeout(PATIENCE, async {
         while owner.raw(request()).await.status() != StatusCode::OK {
             tokio::task::yield_now().await;
         }

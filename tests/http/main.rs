@@ -1,4 +1,6 @@
-//! The server as its clients see it: the whole router in process, a database of its own for each test.
+//! The server as its clients see it: the whole router in process, a database of its own for each test. Beside
+//! that the program itself, as operators start it (`cli`), with real nodes (`nodes`) and by SSH (`ssh`). One
+//! program of tests, since linking each takes its time.
 #![cfg(feature = "ssr")]
 #![allow(missing_docs, reason = "tests")]
 
@@ -6,6 +8,8 @@ mod access;
 mod accounts;
 mod agreement_jobs;
 mod budgets;
+#[cfg(unix)]
+mod cli;
 mod client;
 mod clusters;
 mod cost;
@@ -18,6 +22,8 @@ mod library;
 mod live;
 mod machines;
 mod new_instance;
+#[cfg(unix)]
+mod nodes;
 mod people;
 mod quota;
 mod quotes;
@@ -25,4 +31,6 @@ mod rest;
 mod schedules;
 mod scheduling;
 mod set_up;
+#[cfg(unix)]
+mod ssh;
 mod walk;

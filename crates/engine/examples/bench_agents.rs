@@ -6,7 +6,7 @@
 #![allow(missing_docs, dead_code, reason = "a benchmark")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
-#[path = "../tests/nodes/site.rs"]
+#[path = "../tests/engine/nodes/site.rs"]
 mod site;
 
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! On SQLite with synchronous = full, in the folder that `ATELIER_BENCH_FOLDER` names or in a temporary one.
 //! Nobody carries anything out: what is measured is taking, deciding, writing and answering.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/engine/common/mod.rs"]
 mod common;
 
 use std::sync::Arc;

@@ -25,6 +25,7 @@ pub struct Live {
 struct Inner {
     recent: Mutex<VecDeque<(i64, Vec<Topic>)>>,
     newest: watch::Sender<i64>,
+    is_stopping: watch::Sender<bool>,
     cut: broadcast::Sender<Cut>,
 }
 
@@ -46,8 +47,12 @@ pub enum Cut {
 impl Live {
     /// A hub that starts at the store's present revision.
     pub fn starting_at(revision: i64) -> Self {
-        let inner =
-            Inner { recent: Mutex::default(), newest: watch::Sender::new(revision), cut: broadcast::Sender::new(256) };
+        let inner = Inner {
+            recent: Mutex::default(),
+            newest: watch::Sender::new(revision),
+            is_stopping: watch::Sender::new(false),
+            cut: broadcast::Sender::new(256),
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -101,6 +106,9 @@ impl Live {
 
     /// Ends streams at once.
     pub fn cut(&self, whom: Cut) {
+        if whom == Cut::All {
+            self.inner.is_stopping.send_replace(true);
+        }
         // An error only says that nobody listens.
         let _ = self.inner.cut.send(whom);
     }
@@ -108,6 +116,21 @@ impl Live {
     /// Hears whose streams end.
     pub fn cuts(&self) -> broadcast::Receiver<Cut> {
         self.inner.cut.subscribe()
+    }
+
+    /// Whether everybody's streams were ended, also of those who came after.
+    pub fn is_stopping(&self) -> bool {
+        *self.inner.is_stopping.borrow()
+    }
+
+    /// Waits until everybody's streams end.
+    pub fn stops(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (mut told, hub) = (self.inner.is_stopping.subscribe(), self.clone());
+        async move {
+            // The sender lives as long as the hub that is held here.
+            let _ = told.wait_for(|is_stopping| *is_stopping).await;
+            drop(hub);
+        }
     }
 }
 

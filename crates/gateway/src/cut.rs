@@ -1,4 +1,4 @@
-//! A connection that can be ended from outside, whatever whoever uses it waits for.
+//! What can be ended from outside, whatever whoever uses it waits for: a connection, or what runs over it.
 
 use std::io;
 use std::pin::Pin;
@@ -9,11 +9,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-/// Ends the connection when it is told to.
+/// Ends what listens to it when it is told to.
 #[derive(Clone)]
 pub struct Cutter(Arc<watch::Sender<bool>>);
 
 impl Cutter {
+    pub fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+
     pub fn cut(&self) {
         self.0.send_replace(true);
     }
@@ -42,7 +46,7 @@ pub struct Cuttable {
 impl Cuttable {
     /// A connection with what ends it.
     pub fn new(stream: TcpStream) -> (Self, Cutter) {
-        let cutter = Cutter(Arc::new(watch::Sender::new(false)));
+        let cutter = Cutter::new();
         let told = || -> Told { Box::pin(cutter.was_cut()) };
         let told = [told(), told()];
         (Self { stream, told }, cutter)

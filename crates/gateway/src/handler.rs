@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use atelier_pipe::Wire;
 use atelier_protocol::remote::{Endpoint, MAX_COMMAND, Screen, SessionStart};
 use russh::keys::{Algorithm, HashAlg};
 use russh::server::{Auth, ChannelOpenHandle, Msg, PublicKeyOffer, Response, Session, VerifiedPublicKey};
 use russh::{Channel, ChannelId, ChannelOpenFailure, ChannelWriteHalf, MethodKind, MethodSet, Pty, Sig};
-use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::sync::{Notify, SetOnce};
 
 use crate::cut::Cutter;
 use crate::intake::{Everybodys, Inbox, Intake};
@@ -45,6 +46,10 @@ pub struct Connection {
     pub received: AtomicU64,
     pub sent: AtomicU64,
     pub cutter: Cutter,
+    /// Ends what goes through its channels.
+    pub streams: Cutter,
+    /// Why it has to end, as soon as somebody has found out.
+    pub verdict: SetOnce<String>,
     intake: Arc<Intake>,
     channels: AtomicUsize,
     opened: AtomicUsize,
@@ -63,6 +68,8 @@ impl Connection {
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             cutter,
+            streams: Cutter::new(),
+            verdict: SetOnce::new(),
             intake: Arc::new(Intake::among(everybodys)),
             channels: AtomicUsize::new(0),
             opened: AtomicUsize::new(0),
@@ -84,6 +91,22 @@ impl Connection {
     pub fn leave(&self, why: Option<&str>) {
         if let Some(visit) = self.visit.get() {
             visit.left(self.received.load(Ordering::Relaxed), self.sent.load(Ordering::Relaxed), why);
+        }
+    }
+
+    /// Ends the connection if it has to end, and says why.
+    async fn found_over(&self, visit: &dyn Visit) -> Option<String> {
+        let why = visit.why_over().await?;
+        // Another channel may have found out first.
+        let _ = self.verdict.set(why.clone());
+        Some(why)
+    }
+
+    /// A stream into the instance has ended, or did not come about. Whoever has to go hears why, and nothing
+    /// of the stream: this comes back only for those who may stay.
+    async fn or_send_away(&self, visit: &dyn Visit) {
+        if self.found_over(visit).await.is_some() {
+            std::future::pending::<()>().await;
         }
     }
 
@@ -193,13 +216,15 @@ impl Handler {
         };
         session.channel_success(channel)?;
         let (connection, channels) = (Arc::clone(&self.connection), self.open.clone());
-        let cut = connection.cutter.was_cut();
+        let cut = connection.streams.was_cut();
         tokio::spawn(async move {
             let work = serve(&connection, visit.as_ref(), idle, Arc::clone(&inbox), running);
             tokio::select! {
-                () = work => {}
-                () = closed.notified() => {}
+                // Whoever has to go begins nothing more.
+                biased;
                 () = cut => {}
+                () = closed.notified() => {}
+                () = work => {}
             }
             inbox.close();
             channels.forget(channel, &inbox);
@@ -215,33 +240,50 @@ impl Handler {
         // What is only passed on has neither size nor signals.
         let Registered { id, write, inbox, closed } = self.register(channel, mpsc::channel(1).0);
         let (connection, channels) = (Arc::clone(&self.connection), self.open.clone());
-        let cut = connection.cutter.was_cut();
         tokio::spawn(async move {
-            let work = async {
-                let opened = match visit.why_closed() {
-                    Some(why) => Err(why),
-                    None => visit.open(Wanted::Connect(to)).await,
-                };
-                match opened {
-                    Ok(wire) => {
-                        reply.accept().await;
+            let opened = tokio::select! {
+                biased;
+                () = connection.streams.was_cut() => Err(connection.verdict.get().cloned()),
+                opened = open(visit.as_ref(), Wanted::Connect(to)) => match opened {
+                    Ok(wire) => Ok(wire),
+                    Err(why) => Err(Some(connection.found_over(visit.as_ref()).await.unwrap_or(why))),
+                },
+            };
+            match opened {
+                Ok(wire) => {
+                    reply.accept().await;
+                    let work = async {
                         forward::carry(&connection, Arc::clone(&inbox), &write, wire).await;
+                        connection.or_send_away(visit.as_ref()).await;
                         let _ = write.eof().await;
                         let _ = write.close().await;
+                    };
+                    tokio::select! {
+                        biased;
+                        () = connection.streams.was_cut() => {}
+                        () = closed.notified() => {}
+                        () = work => {}
                     }
-                    // 2: the connection could not be made.
-                    Err(why) => reply.reject(ChannelOpenFailure::Other { code: 2, reason: plain(&why) }).await,
                 }
-            };
-            tokio::select! {
-                () = work => {}
-                () = closed.notified() => {}
-                () = cut => {}
+                // Clients end with the channel that they came for, so that it says why too. 2: the connection
+                // could not be made.
+                Err(why) => {
+                    let reason = plain(&why.unwrap_or_default());
+                    reply.reject(ChannelOpenFailure::Other { code: 2, reason }).await;
+                }
             }
             inbox.close();
             channels.forget(id, &inbox);
             drop(seat);
         });
+    }
+}
+
+/// Opens a stream. Whoever may have none at all hears the same as at the door.
+async fn open(visit: &dyn Visit, wanted: Wanted) -> Result<Wire, String> {
+    match visit.why_closed() {
+        Some(why) => Err(why),
+        None => visit.open(wanted).await,
     }
 }
 
@@ -255,24 +297,23 @@ async fn serve(connection: &Connection, visit: &dyn Visit, idle: Idle, inbox: Ar
             Wanted::Session(SessionStart { command, terminal: screen.clone(), environment: variables })
         }
     };
-    let opened = match visit.why_closed() {
-        Some(why) => Err(why),
-        None => visit.open(wanted).await,
-    };
-    let code = match opened {
+    let code = match open(visit, wanted).await {
         Ok(wire) if is_files => {
             forward::carry(connection, inbox, &write, wire).await;
+            connection.or_send_away(visit).await;
             0
         }
         Ok(wire) => match session::carry(connection, inbox, &mut controlled, &write, wire).await {
             // 0 to 255, as the system has them.
             Some(code) => u32::try_from(code & 0xff).unwrap_or(NOT_EVEN_BEGUN),
             None => {
-                say(&write, screen.is_some(), "The way to the instance is broken; the session has ended.").await;
+                connection.or_send_away(visit).await;
+                say(&write, screen.is_some(), "The connection to the instance was lost; the session has ended.").await;
                 NOT_EVEN_BEGUN
             }
         },
         Err(why) => {
+            connection.or_send_away(visit).await;
             say(&write, screen.is_some(), &why).await;
             NOT_EVEN_BEGUN
         }

@@ -28,6 +28,8 @@ mod listener;
 mod places;
 mod plain;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -85,6 +87,10 @@ pub trait Visit: Send + Sync {
 
     /// Waits until the connection has to end, and says why.
     async fn must_end(&self) -> String;
+
+    /// Why the connection has to end, by what holds now; nothing if it may go on. Asked when a stream into
+    /// the instance has ended: whatever ended it may be quicker than [`must_end`](Self::must_end) hears.
+    async fn why_over(&self) -> Option<String>;
 
     /// The connection is over, after so many bytes; why, if it had to. May be told more than once, and counts
     /// the first time.

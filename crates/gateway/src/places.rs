@@ -13,6 +13,7 @@ use crate::Limits;
 
 /// The places of a listener.
 pub struct Places {
+    connections: usize,
     all: Arc<Semaphore>,
     strangers: Arc<Semaphore>,
     most_of_one: usize,
@@ -35,6 +36,7 @@ impl Places {
     /// As many as the limits say.
     pub fn new(limits: Limits) -> Self {
         Self {
+            connections: limits.connections,
             all: Arc::new(Semaphore::new(limits.connections)),
             strangers: Arc::new(Semaphore::new(limits.strangers)),
             most_of_one: limits.strangers_of_one,
@@ -53,6 +55,13 @@ impl Places {
         let one = Arc::clone(&self.strangers).try_acquire_owned().ok()?;
         *by_address.entry(whose).or_default() += 1;
         Some((place, Stranger { _one: one, by_address: Arc::clone(&self.by_address), whose }))
+    }
+
+    /// Waits until all connections are over.
+    pub async fn all_free(&self) {
+        let all = u32::try_from(self.connections).unwrap_or(u32::MAX);
+        // Nobody closes it.
+        let _ = self.all.acquire_many(all).await;
     }
 }
 

@@ -1,15 +1,14 @@
 //! One question to a server on this machine and its whole answer.
 
 use std::io;
-use std::time::Duration;
 
 use atelier_pipe::http::{self, Waiting};
 use tokio::net::TcpStream;
 
+use crate::PATIENCE;
+
 /// Far beyond anything that is asked for here; a body that grows past it is a fault, not a page.
 const MOST_BYTES: usize = 32 << 20;
-/// An answer that takes this long is none.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a server answered.
 #[derive(Debug)]

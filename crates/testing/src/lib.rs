@@ -7,23 +7,40 @@ pub mod index;
 pub mod postgres;
 mod wait;
 
+use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Mutex, PoisonError};
 
-pub use wait::{TimedOut, poll_until, wait_until};
+pub use wait::{PATIENCE, TimedOut, poll_until, wait_until};
 
-/// Returns a TCP port of 127.0.0.1 that was free a moment ago.
-///
-/// Another process can take it before the caller does; whoever starts a server on it should try again with a
-/// fresh one.
+/// Ports below those that the system gives to whoever connects or asks for any.
+const PORTS: std::ops::Range<u16> = 20_000..32_768;
+
+/// Returns a free TCP port of 127.0.0.1 that no other test gets, of this process or another, for as long as
+/// this process lives.
 ///
 /// # Panics
-/// When the system has no free port left.
+/// When there is no free port left.
 #[must_use]
 pub fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .expect("the system gives out a free port of 127.0.0.1")
-        .port()
+    static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
+    let folder = std::env::temp_dir().join("atelier-test-ports");
+    // One that is there is as good.
+    let _ = std::fs::create_dir(&folder);
+    let count = u64::from(PORTS.end - PORTS.start);
+    let start = RandomState::new().build_hasher().finish() % count;
+    let ports = (0..count).map(|step| PORTS.start + u16::try_from((start + step) % count).expect("within the range"));
+    for port in ports {
+        // A lock ends with its process, however that ends. Where another user has the folder, luck decides.
+        let file = File::options().create(true).append(true).open(folder.join(port.to_string()));
+        let is_ours = file.as_ref().map_or(true, |file| file.try_lock().is_ok());
+        if is_ours && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            HELD.lock().unwrap_or_else(PoisonError::into_inner).extend(file.ok());
+            return port;
+        }
+    }
+    panic!("no port of {PORTS:?} is free");
 }
 
 /// Asks a process to end, as `kill` does; through the shell's own `kill`, since not every machine has the
@@ -36,6 +53,8 @@ pub fn terminate(process: u32) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -43,5 +62,11 @@ mod tests {
         let port = free_port();
         assert_ne!(port, 0);
         TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("nobody else took it in the meantime");
+    }
+
+    #[test]
+    fn no_port_is_given_out_twice() {
+        let ports: BTreeSet<u16> = (0..100).map(|_| free_port()).collect();
+        assert_eq!(ports.len(), 100);
     }
 }

@@ -3,6 +3,10 @@
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
+/// How long tests wait for anything. Far longer than it takes on a busy machine: it is there so that what
+/// hangs fails, and says nothing about how quick something is.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Short enough that a test does not feel it, long enough not to take a core from what it waits for.
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use atelier_engine::fleet::NoStream;
 use atelier_studio::instances::commands::VSCODE;
 use axum::body::Body;
 use axum::extract::Request;
@@ -21,7 +22,7 @@ use crate::server::apps::host::Place;
 use crate::server::apps::pool::{NoConnection, Way};
 use crate::server::apps::typing::Tapped;
 use crate::server::apps::visits::AppVisit;
-use crate::server::apps::{headers, pages, pool};
+use crate::server::apps::{headers, pages, pool, visits};
 use crate::server::request::client;
 use crate::server::state::AppState;
 
@@ -52,7 +53,10 @@ pub async fn pass_on(state: &AppState, visit: &Arc<AppVisit>, place: &Place, mut
     // Also what is still being sent, and what an application takes its time to answer.
     tokio::select! {
         answer = passing => answer,
-        () = visit.closed() => (StatusCode::UNAUTHORIZED, ENDED).into_response(),
+        () = visit.closed() => {
+            let over = visits::why_over(state, visit, place).await;
+            (StatusCode::UNAUTHORIZED, over.unwrap_or_else(|| ENDED.to_owned())).into_response()
+        }
     }
 }
 
@@ -97,22 +101,31 @@ async fn answered(state: &AppState, visit: &Arc<AppVisit>, place: &Place, way: W
             Ok(answer) => return back(visit, answer, Some(Own { state: state.clone(), way, connection })),
             Err(mut error) => match error.take_message() {
                 Some(unsent) => request = unsent,
-                None => return broken(place, &error.into_error()),
+                None => return broken(state, visit, place, &error.into_error()).await,
             },
         }
     }
     let mut connection = match pool::connection(state.fleet(), &way).await {
         Ok(connection) => connection,
-        Err(NoConnection::Stream(why)) => return pages::unreachable(state, place, &why.to_string()),
-        Err(NoConnection::Http(error)) => return broken(place, &error),
+        Err(NoConnection::Stream(why)) => return unreachable(state, visit, place, &why).await,
+        Err(NoConnection::Http(error)) => return broken(state, visit, place, &error).await,
     };
     match connection.send(request).await {
         Ok(answer) => back(visit, answer, Some(Own { state: state.clone(), way, connection })),
-        Err(error) => broken(place, &error.into_error()),
+        Err(error) => broken(state, visit, place, &error.into_error()).await,
     }
 }
 
-fn broken(place: &Place, error: &hyper::Error) -> Response {
+/// It cannot be reached: because nobody may be there any more, or whatever else it is.
+async fn unreachable(state: &AppState, visit: &AppVisit, place: &Place, why: &NoStream) -> Response {
+    let over = visits::why_over(state, visit, place).await;
+    pages::unreachable(state, place, &over.unwrap_or_else(|| why.to_string()))
+}
+
+async fn broken(state: &AppState, visit: &AppVisit, place: &Place, error: &hyper::Error) -> Response {
+    if let Some(why) = visits::why_over(state, visit, place).await {
+        return pages::unreachable(state, place, &why);
+    }
     tracing::info!(%place, %error, "an application did not answer");
     let text = format!("{} ended the connection without an answer: {error}. Try again; its log says more.", place.app);
     (StatusCode::BAD_GATEWAY, text).into_response()
@@ -212,12 +225,12 @@ async fn upgraded(
 ) -> Response {
     let mut connection = match pool::connect(state.fleet(), way).await {
         Ok(connection) => connection,
-        Err(NoConnection::Stream(why)) => return pages::unreachable(state, place, &why.to_string()),
-        Err(NoConnection::Http(error)) => return broken(place, &error),
+        Err(NoConnection::Stream(why)) => return unreachable(state, visit, place, &why).await,
+        Err(NoConnection::Http(error)) => return broken(state, visit, place, &error).await,
     };
     let mut answer = match connection.send_request(request).await {
         Ok(answer) => answer,
-        Err(error) => return broken(place, &error),
+        Err(error) => return broken(state, visit, place, &error).await,
     };
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         return back(visit, answer, None);

@@ -1,6 +1,7 @@
 //! The terminal: a page of our own at an address of its own, and the socket behind it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use atelier_pipe::Wire;
 use atelier_protocol::Target;
@@ -15,8 +16,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::server::apps::access::Access;
 use crate::server::apps::host::Place;
-use crate::server::apps::pages;
 use crate::server::apps::visits::AppVisit;
+use crate::server::apps::{pages, visits};
 use crate::server::assets;
 use crate::server::state::AppState;
 
@@ -25,6 +26,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
                       img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// The largest message of a browser: what somebody pastes at once.
 const MAX_MESSAGE: usize = 1 << 20;
+/// How long a browser gets to hear why its terminal is closed. Nothing else passes meanwhile.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Serves the page, its files, and the socket.
 pub async fn serve(state: &AppState, visit: &Arc<AppVisit>, place: &Place, request: Request) -> Response {
@@ -62,8 +65,8 @@ pub async fn serve(state: &AppState, visit: &Arc<AppVisit>, place: &Place, reque
         };
         return match opened {
             Ok(wire) => {
-                let (state, visit) = (state.clone(), Arc::clone(visit));
-                upgrade.max_message_size(MAX_MESSAGE).on_upgrade(move |socket| talk(state, visit, socket, wire))
+                let (state, visit, place) = (state.clone(), Arc::clone(visit), place.clone());
+                upgrade.max_message_size(MAX_MESSAGE).on_upgrade(move |socket| talk(state, visit, place, socket, wire))
             }
             Err(why) => pages::unreachable(state, place, &why.to_string()),
         };
@@ -109,8 +112,8 @@ fn page(place: &Place, is_read_only: bool) -> Response {
 }
 
 /// From the browser: the first byte says whether it is something typed (0) or the window's size (1). To the
-/// browser: what is printed, and a text once the shell has ended.
-async fn talk(state: AppState, visit: Arc<AppVisit>, socket: WebSocket, wire: Wire) {
+/// browser: what is printed, and a text once the shell has ended, and one that says why nobody may stay.
+async fn talk(state: AppState, visit: Arc<AppVisit>, place: Place, socket: WebSocket, wire: Wire) {
     let (mut to_browser, mut from_browser) = socket.split();
     let (mut from_shell, mut to_shell) = tokio::io::split(wire);
     let typed = async {
@@ -154,22 +157,33 @@ async fn talk(state: AppState, visit: Arc<AppVisit>, socket: WebSocket, wire: Wi
                     TerminalFrame::Size(..) => continue,
                 };
                 if to_browser.send(message).await.is_err() {
-                    return;
+                    return false;
                 }
             }
             if buffer.capacity() > 256 << 10 {
                 buffer = Vec::new();
             }
             match from_shell.read_buf(&mut buffer).await {
-                Ok(0) | Err(_) => break,
+                Ok(0) | Err(_) => return true,
                 Ok(_) => {}
             }
         }
+    };
+    let somebody_listens = tokio::select! {
+        () = visit.closed() => true,
+        () = typed => false,
+        somebody_listens = printed => somebody_listens,
+    };
+    if !somebody_listens {
+        return;
+    }
+    // The shell may be gone before anybody has heard why: what counts is how things are now.
+    let farewell = async {
+        if let Some(why) = visits::why_over(&state, &visit, &place).await {
+            let text = serde_json::json!({ "over": why }).to_string();
+            let _ = to_browser.send(Message::Text(text.into())).await;
+        }
         let _ = to_browser.close().await;
     };
-    tokio::select! {
-        () = visit.closed() => {}
-        () = typed => {}
-        () = printed => {}
-    }
+    let _ = tokio::time::timeout(LAST_WORDS, farewell).await;
 }

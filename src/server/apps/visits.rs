@@ -12,8 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use atelier_domain::account::AccountState;
+use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::compute::{InstanceId, NodeId};
 use atelier_domain::history::Topic;
+use atelier_domain::ssh::NotLetIn;
 use atelier_domain::{SessionKey, UserId};
 use atelier_engine::clock;
 use atelier_engine::live::Cut;
@@ -56,6 +58,8 @@ pub struct AppVisit {
     pub instance: InstanceId,
     /// Its node; nothing while it has none.
     pub node: Option<NodeId>,
+    /// Of its cookie's secret.
+    hash: String,
     read_at: Instant,
     since: AtomicI64,
     is_closed: watch::Sender<bool>,
@@ -112,6 +116,11 @@ impl AppVisits {
             return Some(visit);
         }
         self.read_again(state, &hash, place).await
+    }
+
+    /// The same visit as it is now; nothing if it opens nothing any more.
+    pub async fn look_again(&self, state: &AppState, visit: &AppVisit, place: &Place) -> Option<Arc<AppVisit>> {
+        self.read_again(state, &visit.hash, place).await
     }
 
     /// Reads a visit, and once more if something was cut or changed while it was read: what was read before
@@ -312,7 +321,30 @@ async fn read(state: &AppState, hash: &str, place: &Place) -> Option<AppVisit> {
     }
     let is_closed = watch::Sender::new(false);
     let (since, read_at) = (AtomicI64::new(since), clock::instant());
-    Some(AppVisit { user, name: person.name, access, session, instance, node, read_at, since, is_closed })
+    let hash = hash.to_owned();
+    Some(AppVisit { user, name: person.name, access, session, instance, node, hash, read_at, since, is_closed })
+}
+
+/// Why an application that was open cannot be opened again, for who had it open; nothing if it can, or can in
+/// a moment. Asked when a way to it has ended: whatever ended it may be quicker than who judges visits.
+pub async fn why_over(state: &AppState, visit: &AppVisit, place: &Place) -> Option<String> {
+    use InstanceState as S;
+    if state.live().is_stopping() {
+        return None;
+    }
+    if state.app_visits().look_again(state, visit, place).await.is_none() {
+        return Some("You are signed out, or may not open this any more.".to_owned());
+    }
+    let instance = visit.instance;
+    let asked = state.engine().ask(move |world| world.instance(instance).map(|found| world.instance_state(found)));
+    match asked.await.ok().flatten()? {
+        S::Creating | S::SettingUp | S::UserSettingUp | S::Starting | S::Restarting => None,
+        found => {
+            let page = atelier_domain::paths::instance(&place.workspace, &place.instance);
+            let page = format!("{}{page}", state.config().address());
+            NotLetIn::asleep(&place.instance, found, &page).map(|told| told.to_string())
+        }
+    }
 }
 
 /// Whether an instance has that application: one that was removed or has another name now is nobody's.

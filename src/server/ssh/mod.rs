@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use atelier_gateway::{HostKey, Limits};
 use atelier_studio::instances::ssh::Directions;
+use tokio::task::JoinHandle;
 
 use crate::server::config::Config;
 use crate::server::ssh::gate::Gate;
@@ -29,15 +30,15 @@ pub fn prepare(state: &AppState) -> Result<(), String> {
     Ok(())
 }
 
-/// Serves until the process ends.
-pub fn listen(state: &AppState, listener: std::net::TcpListener) -> Result<(), String> {
-    let Some(key) = state.host_key().cloned() else { return Ok(()) };
+/// Serves until the server stops, and sees everybody off.
+pub fn listen(state: &AppState, listener: std::net::TcpListener) -> Result<Option<JoinHandle<()>>, String> {
+    let Some(key) = state.host_key().cloned() else { return Ok(None) };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(|error| format!("ssh_listen: {error}"))?;
     let address = listener.local_addr().map_err(|error| format!("ssh_listen: {error}"))?;
     tracing::info!("SSH is ready at {address}; the server’s key is {}", key.fingerprint());
     let gate = Arc::new(Gate::new(state.clone()));
-    tokio::spawn(atelier_gateway::serve(listener, key, gate, Limits::default()));
-    Ok(())
+    let stops = state.live().stops();
+    Ok(Some(tokio::spawn(atelier_gateway::serve(listener, key, gate, Limits::default(), stops))))
 }
 
 /// How people connect to instances of this server.

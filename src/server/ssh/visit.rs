@@ -27,6 +27,8 @@ const JUDGE_AGAIN: Duration = Duration::from_millis(200);
 const AT_LEAST: Duration = Duration::from_secs(10);
 /// Whoever can have nothing is let go after so long.
 const IN_VAIN: Duration = Duration::from_secs(20);
+/// What people hear when the server stops.
+const STOPS: &str = "The server stops. What runs in the instance goes on; connect again in a moment.";
 
 /// A visit at one instance.
 pub struct Guest {
@@ -105,6 +107,9 @@ impl Guest {
 
     /// Why it has to end, if anything it depends on has changed.
     async fn judge_again(&self, found: &Found) -> Option<String> {
+        if self.state.live().is_stopping() {
+            return Some(STOPS.to_owned());
+        }
         let now = self.state.live().newest();
         let (key, person) = match self.state.store().ssh_key_and_person(&self.key.fingerprint).await {
             Ok(Some(read)) => read,
@@ -172,7 +177,7 @@ impl Visit for Guest {
         };
         let (mut cuts, mut revisions) = (self.state.live().cuts(), self.state.live().watch());
         // What changed before anybody listened is judged at once.
-        let mut is_stale = self.has_changed();
+        let mut is_stale = self.has_changed() || self.state.live().is_stopping();
         loop {
             if is_stale {
                 if let Some(why) = self.judge_again(found).await {
@@ -182,10 +187,7 @@ impl Visit for Guest {
             }
             is_stale = tokio::select! {
                 cut = cuts.recv() => match cut {
-                    Ok(Cut::All) | Err(RecvError::Closed) => {
-                        return "The server stops. What runs in the instance goes on; connect again in a \
-                                moment.".to_owned();
-                    }
+                    Ok(Cut::All) | Err(RecvError::Closed) => return STOPS.to_owned(),
                     Ok(Cut::Person(user) | Cut::PersonExcept(user, _) | Cut::Rights(user)) => user == self.person.id,
                     Ok(Cut::Session(_)) => false,
                     // Too many at once to be heard one by one.
@@ -194,6 +196,14 @@ impl Visit for Guest {
                 changed = revisions.changed() => changed.is_err() || self.has_changed(),
                 () = tokio::time::sleep(AT_LEAST) => true,
             };
+        }
+    }
+
+    async fn why_over(&self) -> Option<String> {
+        match &self.judged {
+            Ok(found) => self.judge_again(found).await,
+            // They had nothing from the beginning, and were told.
+            Err(_) => None,
         }
     }
 

@@ -31,7 +31,7 @@ pub struct Agent {
 /// Bytes and sizes that terminals were sent.
 pub type Typed = Arc<Mutex<Vec<TerminalFrame>>>;
 
-/// A terminal that prints one line and notes what it is sent.
+/// A terminal that prints one line and notes what it is sent, until that is `exit`.
 async fn shell(mut stream: tokio::net::UnixStream, typed: Typed) {
     let mut frame = Vec::new();
     TerminalFrame::Bytes(b"a prompt".to_vec()).encode(&mut frame);
@@ -40,6 +40,9 @@ async fn shell(mut stream: tokio::net::UnixStream, typed: Typed) {
     while stream.read_buf(&mut buffer).await.is_ok_and(|count| count > 0) {
         while let Ok(Some((frame, length))) = TerminalFrame::decode(&buffer) {
             buffer.drain(..length);
+            if frame == TerminalFrame::Bytes(b"exit".to_vec()) {
+                return;
+            }
             typed.lock().expect("whole").push(frame);
         }
     }
@@ -133,7 +136,7 @@ impl Agent {
                 }
             }
         };
-        tokio::time::timeout(std::time::Duration::from_secs(20), wait).await.expect("it is told")
+        tokio::time::timeout(atelier_testing::PATIENCE, wait).await.expect("it is told")
     }
 
     /// An application that somebody added does so.

@@ -1,6 +1,5 @@
-use std::time::Duration;
-
 use atelier_domain::compute::InstanceId;
+use atelier_testing::PATIENCE;
 use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode};
 use futures::StreamExt as _;
@@ -39,7 +38,7 @@ async fn set_ups_and_applications_have_logs_to_look_at_and_to_take_away() {
 
 /// The next piece of a stream.
 async fn next(body: &mut BodyDataStream) -> String {
-    let piece = tokio::time::timeout(Duration::from_secs(30), body.next()).await.expect("in time");
+    let piece = tokio::time::timeout(PATIENCE, body.next()).await.expect("in time");
     String::from_utf8(piece.expect("more").expect("a piece").to_vec()).expect("text")
 }
 

@@ -165,6 +165,7 @@ pub async fn comes<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
     };
-    let patience = std::time::Duration::from_secs(30);
-    tokio::time::timeout(patience, found).await.unwrap_or_else(|_| panic!("{what} did not come in time"))
+    tokio::time::timeout(atelier_testing::PATIENCE, found)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not come in time"))
 }

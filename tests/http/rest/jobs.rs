@@ -81,7 +81,7 @@ async fn a_wait_ends_when_its_time_is_up_or_its_token_is_revoked() {
         until_waiting(&server, 1).await;
         browser.call("revoke_token", &[("token", token.id.as_str())]).await
     };
-    let (waited, _) = tokio::time::timeout(Duration::from_secs(20), async { tokio::join!(waits, revokes) })
+    let (waited, _) = tokio::time::timeout(Duration::from_secs(50), async { tokio::join!(waits, revokes) })
         .await
         .expect("the wait ends with the token");
     waited.is(200);

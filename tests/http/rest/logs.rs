@@ -1,9 +1,8 @@
 //! What jobs print, over the API.
 
-use std::time::Duration;
-
 use atelier_domain::compute::JobId;
 use atelier_engine::fleet::LogName;
+use atelier_testing::PATIENCE;
 use axum::body::Body;
 use axum::http::{Request, header};
 use futures::StreamExt as _;
@@ -67,7 +66,7 @@ async fn a_follower_hears_each_line_until_the_part_is_over() {
     let response = server.browser().raw(request).await;
     let mut pieces = response.into_body().into_data_stream();
     let mut next = async || {
-        let piece = tokio::time::timeout(Duration::from_secs(20), pieces.next()).await.expect("in time");
+        let piece = tokio::time::timeout(PATIENCE, pieces.next()).await.expect("in time");
         piece.map(|piece| String::from_utf8_lossy(&piece.expect("a piece")).into_owned())
     };
     assert_eq!(next().await.as_deref(), Some("one\n"));
@@ -109,7 +108,7 @@ async fn a_follower_may_come_before_the_job_begins_and_goes_when_it_never_does()
         run(&server, part, 0).await;
     };
     let both = async { tokio::join!(follows, runs) };
-    let (first, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.expect("the follower goes");
+    let (first, ()) = tokio::time::timeout(PATIENCE, both).await.expect("the follower goes");
     assert_eq!(&first[..], b"hello\n");
 
     let follows = api.get("/jobs/job-2/log?follow=true");
@@ -122,7 +121,7 @@ async fn a_follower_may_come_before_the_job_begins_and_goes_when_it_never_does()
         }
     };
     let both = async { tokio::join!(follows, cancels) };
-    let (log, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.expect("the follower goes");
+    let (log, ()) = tokio::time::timeout(PATIENCE, both).await.expect("the follower goes");
     assert_eq!(log.is(200).text, "");
 }
 

@@ -199,8 +199,9 @@ pub async fn until<T: Send + 'static>(
             status.changed().await.expect("the engine runs");
         }
     };
-    let patience = std::time::Duration::from_secs(30);
-    tokio::time::timeout(patience, comes).await.unwrap_or_else(|_| panic!("{what} did not come in time"))
+    tokio::time::timeout(atelier_testing::PATIENCE, comes)
+        .await
+        .unwrap_or_else(|_| panic!("{what} did not come in time"))
 }
 
 /// Waits until so many requests of the Owner wait for something.
@@ -211,8 +212,7 @@ pub async fn until_waiting(server: &Server, count: usize) {
             tokio::task::yield_now().await;
         }
     };
-    let patience = std::time::Duration::from_secs(30);
-    tokio::time::timeout(patience, wait).await.unwrap_or_else(|_| panic!("no {count} requests wait"));
+    tokio::time::timeout(atelier_testing::PATIENCE, wait).await.unwrap_or_else(|_| panic!("no {count} requests wait"));
 }
 
 /// Lets every node that is being made come up, and gives the part of the job on its first node.

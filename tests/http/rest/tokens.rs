@@ -211,7 +211,7 @@ async fn what_another_process_changes_is_seen_soon() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(10), refused).await.expect("is seen soon");
+    tokio::time::timeout(atelier_testing::PATIENCE, refused).await.expect("is seen soon");
     api.get("").await.refuses(401, "token.unknown");
     other.close().await;
 }

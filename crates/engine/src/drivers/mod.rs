@@ -3,7 +3,7 @@
 //! A driver knows nothing of jobs. It makes a node, on which the same agent runs everywhere and calls the
 //! server; it removes one, and its word that the node is gone is the last; and it lists what there is. A new
 //! driver is one more implementation of [`Driver`], one line where the server starts, and must pass the
-//! contract tests (`tests/nodes/contract.rs`).
+//! contract tests (`tests/engine/nodes/contract.rs`).
 
 mod carry_out;
 pub mod local;

@@ -87,7 +87,7 @@ fn schedule_figures(figures: &Figures, report: &mut Report) {
 
 fn crashes(workspace: &Workspace) -> Result<()> {
     let mut command = workspace.cargo();
-    command.args(["test", "--quiet", "--release", "--package=atelier-engine", "--test=crash"]);
+    command.args(["test", "--quiet", "--release", "--package=atelier-engine", "--test=engine", "crash::"]);
     process::run(command.env("ATELIER_CRASH_ROUNDS", KILLS.to_string()))
 }
 

@@ -1,0 +1,20 @@
+//! The engine's claims. One program: each test has a database and folders of its own. Two tests start this
+//! program again and kill it (`crash`, `environments`).
+#![allow(missing_docs, reason = "tests")]
+
+mod common;
+mod crash;
+mod environments;
+mod library;
+mod nodes;
+mod over;
+mod run;
+mod sharing;
+mod spending;
+mod ssh;
+mod store;
+mod store_apps;
+mod store_budgets;
+mod store_clusters;
+mod store_jobs;
+mod tokens;
