@@ -46,7 +46,10 @@ pub fn run(config: &Path) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(|error| format!("The agent cannot begin: {error}."))?;
-    let outcome = runtime.block_on(Agent::run(beginning));
+    // As a task: whatever wakes the future that is blocked on costs a call of the system, also from the same
+    // thread.
+    let outcome = runtime.block_on(async { tokio::spawn(Agent::run(beginning)).await });
+    let outcome = outcome.unwrap_or_else(|panic| Err(std::io::Error::other(panic)));
     if let Some(node) = node {
         // Not in its own way; what cannot be removed is left to the driver.
         drop(node.leave(std::process::id()).and_then(|()| node.kill_all()).and_then(|()| node.remove()));

@@ -130,8 +130,9 @@ fn what_is_ahead_gets_its_room_in_order_and_more_follows() {
     let parts = started(&it.step(&inputs));
     assert_eq!(jobs(&parts), (2..=15).collect::<Vec<u64>>());
     // The agent has begun the third as soon as the first was off, and says both at once.
+    // Who is over at once while others wait there makes the node get many more: all that are left.
     let outcome = it.step(&[off(parts[0]), Input::Report(Report::JobStarted(parts[2]))]);
-    assert_eq!(jobs(&started(&outcome)), [16]);
+    assert_eq!(jobs(&started(&outcome)), (16..=21).collect::<Vec<u64>>());
     let state = |it: &Bench, job| it.world.job(JobId(job)).map(atelier_domain::compute::job::Job::state);
     assert_eq!(state(&it, 4), Some(JobState::Running));
     assert_eq!(state(&it, 5), Some(JobState::Starting));
@@ -143,6 +144,23 @@ fn what_is_ahead_gets_its_room_in_order_and_more_follows() {
         waiting.extend(started(&it.step(&[off(part)])));
     }
     assert_eq!(it.world.jobs().count(), 0);
+}
+
+#[test]
+fn nodes_get_many_more_only_while_jobs_are_over_at_once() {
+    let mut it = Bench::new();
+    it.quicken();
+    let inputs: Vec<Input> = (0..120).map(|_| submit()).collect();
+    let parts = started(&it.step(&inputs));
+    assert_eq!(parts.len(), 2 + 12);
+    // One of the two is over at once: from then on it's 24 for each slot.
+    let more = started(&it.step(&[off(parts[0])]));
+    let waiting = |it: &Bench| it.world.jobs().filter(|job| job.ahead.is_some()).count();
+    assert_eq!((more.len(), waiting(&it)), (1 + 36, 48));
+    // The other takes longer, though it is still quick: nothing is handed over until six for each are left.
+    it.step(&[Input::Report(Report::JobStarted(parts[1]))]);
+    let outcome = it.at(it.now + 100, &[off(parts[1])]);
+    assert_eq!((started(&outcome).len(), waiting(&it)), (0, 47));
 }
 
 #[test]

@@ -13,7 +13,9 @@ use crate::link::FromLink;
 use crate::log::Log;
 
 /// The longest that events wait for more of them.
-const HOLD: std::time::Duration = std::time::Duration::from_millis(4);
+const HOLD: std::time::Duration = std::time::Duration::from_millis(10);
+/// With fewer parts to go on with for each that runs, nothing waits: the server needs time to send more.
+const FEW: usize = 6;
 
 impl Agent {
     pub(super) fn on_link(&mut self, news: FromLink) {
@@ -242,7 +244,7 @@ impl Agent {
     fn may_wait(&mut self) -> bool {
         let busy = self.sandboxes.workers.values().filter(|worker| worker.part.is_some()).count();
         let next = self.sandboxes.workers.values().filter(|worker| worker.next.is_some()).count();
-        if self.queue.len() + next <= 2 * busy.max(1) {
+        if self.queue.len() + next <= FEW * busy.max(1) {
             return false;
         }
         let now = clock::now();

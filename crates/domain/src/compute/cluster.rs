@@ -149,6 +149,9 @@ pub struct Cluster {
     /// Whether its jobs are so short that nodes get the next ones ahead of time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_quick: bool,
+    /// Whether they are over at once, so that nodes get many more ahead of time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_instant: bool,
     /// The waiting job up to which was last looked for one that may start before others, if the queue is too
     /// long to look at all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -52,6 +52,15 @@ pub const AHEAD_LIMIT: Span = Span::seconds(1);
 pub const AHEAD_FOR_EACH: u64 = 6;
 /// The most jobs that one node has ahead of time.
 pub const MOST_AHEAD: u64 = 64;
+/// A job that ran no longer than this was over at once.
+pub const INSTANT: Span = Span::millis(10);
+/// A job that ran longer than this shows that they are not.
+pub const NOT_INSTANT: Span = Span::millis(30);
+/// How many jobs that are over at once a node has ahead of time for each that it can run: the more, the more
+/// ends share a commit. Even if each took [`NOT_INSTANT`], the last would begin within [`AHEAD_LIMIT`].
+pub const INSTANT_AHEAD_FOR_EACH: u64 = 24;
+/// The most of those that one node has ahead of time.
+pub const MOST_INSTANT_AHEAD: u64 = 128;
 /// How often a job that loses its nodes before it ran goes back to the queue for free.
 pub const FREE_RETURNS: u32 = 3;
 /// How often a job that cannot start as things are is looked at again.

@@ -7,10 +7,10 @@
 //! back; only its word that the job has not begun puts the job back into the queue.
 
 use crate::compute::job::{
-    AHEAD_FOR_EACH, AHEAD_LIMIT, Ahead, Allocation, AllocationState, JobPhase, MOST_AHEAD, Milestones, NOT_QUICK,
-    QUICK, START_LIMIT, Target,
+    AHEAD_FOR_EACH, AHEAD_LIMIT, Ahead, Allocation, AllocationState, INSTANT, INSTANT_AHEAD_FOR_EACH, JobPhase,
+    MOST_AHEAD, MOST_INSTANT_AHEAD, Milestones, NOT_INSTANT, NOT_QUICK, QUICK, START_LIMIT, Target,
 };
-use crate::compute::{JobId, NodeId};
+use crate::compute::{ClusterId, JobId, NodeId};
 use crate::time::Span;
 use crate::world::{AllocationKey, Key, PoolKey, World};
 
@@ -25,29 +25,37 @@ impl World {
             JobPhase::Starting { .. } => Span::ZERO,
             _ => return,
         };
-        let is_quick = match ran {
-            ran if ran <= QUICK => true,
-            ran if ran > NOT_QUICK => false,
-            _ => return,
-        };
-        self.set_pace(cluster, is_quick);
+        let Some((was_quick, was_instant)) = self.pace(cluster) else { return };
+        let is_quick = ran <= QUICK || (was_quick && ran <= NOT_QUICK);
+        // One alone says little: it counts while others wait there for their turn.
+        let mut nodes = job.allocations.iter().filter_map(|allocation| self.on.get(&allocation.node));
+        let has_more = nodes.any(|on| !on.ahead.is_empty());
+        let is_instant = (ran <= INSTANT && has_more) || (was_instant && ran <= NOT_INSTANT);
+        self.set_pace(cluster, is_quick, is_instant);
     }
 
-    fn set_pace(&mut self, cluster: crate::compute::ClusterId, is_quick: bool) {
-        if self.clusters.get(&cluster).is_some_and(|cluster| cluster.is_quick != is_quick) {
-            self.edit_cluster(cluster, |cluster| cluster.is_quick = is_quick);
+    /// Whether jobs of a cluster are quick, and whether they are over at once.
+    fn pace(&self, cluster: ClusterId) -> Option<(bool, bool)> {
+        self.clusters.get(&cluster).map(|cluster| (cluster.is_quick, cluster.is_instant))
+    }
+
+    fn set_pace(&mut self, cluster: ClusterId, is_quick: bool, is_instant: bool) {
+        if self.pace(cluster).is_some_and(|pace| pace != (is_quick, is_instant)) {
+            self.edit_cluster(cluster, |cluster| (cluster.is_quick, cluster.is_instant) = (is_quick, is_instant));
         }
     }
 
     /// Hands the head of a queue to the node that has the fewest ahead of time. False if none takes it.
     pub(super) fn hand_ahead(&mut self, id: JobId, key: &PoolKey) -> bool {
         let PoolKey::Cluster(cluster) = key else { return false };
-        if !self.clusters.get(cluster).is_some_and(|cluster| cluster.is_quick) {
-            return false;
-        }
+        let (for_each, most) = match self.pace(*cluster) {
+            Some((true, true)) => (INSTANT_AHEAD_FOR_EACH, MOST_INSTANT_AHEAD),
+            Some((true, false)) => (AHEAD_FOR_EACH, MOST_AHEAD),
+            _ => return false,
+        };
         let (Some(job), Some(pool)) = (self.jobs.get(&id), self.pools.get(key)) else { return false };
         let slots = pool.shape.holds(job.spec.shape);
-        let most = slots.saturating_mul(AHEAD_FOR_EACH).clamp(2, MOST_AHEAD);
+        let most = slots.saturating_mul(for_each).clamp(2, most);
         let Some((count, node)) = pool.ahead.first().copied() else { return false };
         let has_shape = self.nodes.get(&node).is_some_and(|node| job.spec.shape.fits(node.shape));
         if count as u64 >= most || !has_shape {
@@ -95,7 +103,7 @@ impl World {
         let until = self.now.mono.plus(START_LIMIT);
         let Some(job) = self.jobs.get(&id) else { return };
         if let Target::Cluster(cluster) = job.spec.target {
-            self.set_pace(cluster, false);
+            self.set_pace(cluster, false, false);
         }
         self.edit_job(id, |job| {
             job.ahead = Some(Ahead::AskedBack);

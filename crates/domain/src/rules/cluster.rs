@@ -110,6 +110,7 @@ impl World {
             trouble: LaunchTrouble::default(),
             yields_until: None,
             is_quick: false,
+            is_instant: false,
             backfill_from: None,
             plan: Plan::default(),
         });

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atelier_domain::WorkspaceId;
+use atelier_domain::compute::JobId;
 use atelier_domain::history::Event;
 use atelier_domain::reason::Reason;
 use atelier_domain::schedule::due::SMALL_STEP_BACK;
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
-use atelier_domain::world::{Answer, Input, Outcome, Report, World};
+use atelier_domain::world::{Answer, Effect, Input, Outcome, Report, World};
 use tokio::sync::{mpsc, watch};
 
 use super::catalogue::Catalogue;
@@ -291,13 +292,18 @@ impl Loop {
         }
         let store = Arc::clone(&self.store);
         let asked: Vec<&str> = work.iter().filter_map(id).collect();
-        let Some((mut tx, answered)) = store.begin_batch(now.wall, self.epoch, &asked).await? else {
-            return Err(Trouble::Fenced);
+        let guessed = match self.needs_no_look(work) {
+            true => store.begin_guessed(now.wall, self.epoch).await?,
+            false => None,
+        };
+        let (mut tx, answered) = match guessed {
+            Some(tx) => (tx, Answered::new()),
+            None => store.begin_batch(now.wall, self.epoch, &asked).await?.ok_or(Trouble::Fenced)?,
         };
         self.refuse_strangers(&mut tx, work).await?;
         let twins = answer_known(work, &answered);
         if work.is_empty() && !is_load && !self.is_due(now) {
-            return Ok(());
+            return Ok(tx.roll_back().await?);
         }
 
         let snapshot = self.snapshot(now, &mut is_load);
@@ -317,10 +323,20 @@ impl Loop {
         }
         texts.push(']');
         let outcome = self.step(&inputs, now)?;
-        let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
         let (boot, uptime) = self.time.boot();
-        let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts };
-        tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref()).await?;
+        let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());
+        let is_all = fault != Commit::Fails && events.iter().all(Vec::is_empty);
+        let writing = clock::instant();
+        loop {
+            let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
+            let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: &texts };
+            if tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref(), is_all).await? {
+                break;
+            }
+            // Another process has written, or a newer engine has taken over.
+            drop(tx);
+            (tx, _) = store.begin_batch(now.wall, self.epoch, &[]).await?.ok_or(Trouble::Fenced)?;
+        }
         let told = work.iter().zip(events).zip(&outcome.replies);
         for ((item, event), reply) in
             told.flat_map(|((item, all), reply)| all.into_iter().map(move |one| ((item, one), reply)))
@@ -345,11 +361,9 @@ impl Loop {
             }
         }
         let revision = tx.revision();
-        let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());
         if fault == Commit::Fails {
             return Err(Trouble::Test);
         }
-        let writing = clock::instant();
         tx.commit().await?;
         if fault == Commit::IsUncertain {
             return Err(Trouble::Test);
@@ -370,6 +384,15 @@ impl Loop {
         }
         self.tell(std::mem::take(work), twins, outcome, inputs.len(), revision, now);
         Ok(())
+    }
+
+    /// Whether nothing has to be looked up before these are stepped: none can have been answered before, and
+    /// their workspaces are known.
+    fn needs_no_look(&self, work: &[Work]) -> bool {
+        work.iter().all(|item| match item {
+            Work::Order(mail) => mail.is_new && self.workspaces.contains(&mail.workspace),
+            Work::Report(_) => true,
+        })
     }
 
     /// Answers, acts, and says how it goes. All of it is durable now.
@@ -404,6 +427,7 @@ impl Loop {
             let told = judged.map_or(Err(OrderError::Uncertain), |judged| judged.map_err(OrderError::Refused));
             let _ = mail.reply.send(told);
         }
+        self.tell_what_runs(&work, &outcome);
         for (item, reply) in work.into_iter().zip(std::mem::take(&mut outcome.replies)) {
             // Whoever asked may have gone.
             match (item, reply) {
@@ -416,6 +440,30 @@ impl Loop {
         if !outcome.effects.is_empty() {
             metrics::counter!("atelier_engine_effects_total").increment(outcome.effects.len() as u64);
             self.hands.act(std::mem::take(&mut outcome.effects));
+        }
+    }
+
+    /// Tells what those jobs run that were submitted in this batch and start at once.
+    fn tell_what_runs(&self, work: &[Work], outcome: &Outcome) {
+        let starting: HashSet<JobId> = outcome
+            .effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::StartJob { part, array, .. } => Some(array.map_or(part.job, |place| place.first)),
+                _ => None,
+            })
+            .collect();
+        if starting.is_empty() {
+            return;
+        }
+        for (item, reply) in work.iter().zip(&outcome.replies) {
+            if let Work::Order(mail) = item
+                && let (Some(payload), Some(Ok(Answer::Job(job) | Answer::Jobs { first: job, .. }))) =
+                    (&mail.payload, reply)
+                && starting.contains(job)
+            {
+                self.hands.submitted(*job, &payload.body);
+            }
         }
     }
 

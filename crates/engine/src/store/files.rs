@@ -59,9 +59,11 @@ impl Store {
     /// oldest first.
     pub async fn outputs_to_keep(&self, most: u32) -> Result<Vec<(JobRow, String)>> {
         let mut sql = Sql::new(
-            "select j.id, j.workspace_id, p.keep_in from job_payloads p join jobs j on j.payload_id = p.job_id \
+            // A cross join, so that SQLite begins with the few payloads that want it, not with all jobs.
+            "select j.id, j.workspace_id, p.keep_in from job_payloads p cross join jobs j \
              left join kept_outputs k on k.job_id = j.id \
-             where p.keep_in <> '' and j.ended_at <> 0 and k.job_id is null order by j.id limit ",
+             where p.keep_in <> '' and j.payload_id = p.job_id and j.ended_at <> 0 and k.job_id is null \
+             order by j.id limit ",
         );
         sql.bind(i64::from(most));
         let mut found = Vec::new();

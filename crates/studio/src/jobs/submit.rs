@@ -499,6 +499,9 @@ async fn awaited(
 /// What was named and never uploaded, or has another size: a job must not find that out on its node.
 async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Vec<Problem> {
     let mut missing = Vec::new();
+    if files.is_empty() {
+        return missing;
+    }
     let hashes: Vec<String> = files.iter().take(MAX_FILES).map(|file| file.blob.clone()).collect();
     let (blobs, now) = (caller.studio.fleet().blobs().clone(), atelier_engine::clock::now());
     // Claimed before the job is durable, so that it is not swept away meanwhile.

@@ -16,7 +16,7 @@ use super::report::Wanted::{AtLeast, AtMost, Context};
 use super::running::Running;
 use super::spent::{Spent, agents};
 use super::studio::Studio;
-use super::{Program, engine, log_lines, peers};
+use super::{Program, engine, log_lines, peers, spawn};
 use crate::bench::http::{self, Connection};
 use crate::failure::{Failure, Result};
 use crate::progress::step;
@@ -30,6 +30,8 @@ const ONE_BY_ONE: usize = 300;
 const SUBMITTERS: usize = 16;
 const COLD_STARTS: usize = 10;
 const LOG_MEGABYTES: usize = 500;
+/// How long processes are started without any server, before the array and after it.
+const BARE: Duration = Duration::from_secs(2);
 /// Idle means that nothing ran for some seconds.
 const IDLE: Duration = Duration::from_secs(4);
 
@@ -108,12 +110,17 @@ fn all(studio: &Studio, program: &Program<'_>, report: &mut Report) -> Result<pe
 
     pause(IDLE);
     report.add("an idle agent's resident memory", AtMost(10.0), agent_memory(folder)?, "MB");
+    let before = step("Starting processes without a server", || spawn::limit(BARE))?;
     let spent = Spent::so_far(&server, folder)?;
     let array = step(&format!("Running an array of {ARRAY} jobs"), || {
         run_array(&mut api, &job(json!({"array": ARRAY})), ARRAY)
     })?;
     report.add("array of /bin/true on two slots", AtLeast(1_500.0), array, "/s");
     spent.report(&server, folder, ARRAY, report)?;
+    let after = step("Starting processes without a server", || spawn::limit(BARE))?;
+    let limit = f64::midpoint(before, after);
+    report.add("posix_spawn of /bin/true by two threads", Context, limit, "/s");
+    report.add("array against posix_spawn", AtLeast(0.7), array / limit, "×");
     turn.pass()?;
     let singles = step(&format!("Submitting {SINGLES} jobs one by one over {SUBMITTERS} connections"), || {
         run_singles(server.port(), &token, &mut api, &job(json!({})))

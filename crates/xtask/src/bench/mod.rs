@@ -22,6 +22,7 @@ mod peers;
 mod report;
 mod running;
 mod scheduling;
+mod spawn;
 mod spent;
 mod ssh;
 mod studio;

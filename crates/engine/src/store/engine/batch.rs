@@ -6,9 +6,10 @@ use atelier_domain::WorkspaceId;
 use atelier_domain::time::{Now, Timestamp};
 use sqlx::Row as _;
 
-use super::many::{Cell, Many, bind, in_list, run};
+use super::many::{Cell, Many, Statement, bind, in_list, run};
 use super::trace::{Trace, json};
-use crate::store::{Kind, Result, Store, WriteTx};
+use crate::store::write::{Stage, Tx};
+use crate::store::{Error, Kind, Result, Store, WriteTx};
 
 /// A command that was answered before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub(crate) struct BatchRow<'a> {
     pub boot: &'a str,
     pub uptime: i64,
     pub is_load: bool,
-    pub inputs: String,
+    pub inputs: &'a str,
 }
 
 impl Store {
@@ -87,21 +88,24 @@ impl Store {
         let mut revision: Option<i64> = None;
         let mut answered = Answered::new();
         let mut cells: Vec<Cell> = Vec::with_capacity(ids.len() + 1);
-        if self.kind() == Kind::Postgres || ids.is_empty() {
-            let text = format!("{take}$1 returning revision");
-            revision = sqlx::query_scalar(&text).bind(epoch).fetch_optional(&mut *tx.tx).await?;
-        } else {
-            cells.push(epoch.into());
+        let mut text = String::new();
+        match self.kind() {
+            Kind::Postgres => {
+                let text = format!("{take}$1 returning revision");
+                revision = sqlx::query_scalar(&text).bind(epoch).fetch_optional(&mut *tx.tx).await?;
+            }
+            Kind::Sqlite => {
+                text = format!("begin;{take}? returning revision;");
+                cells.push(epoch.into());
+            }
         }
-        cells.extend(ids.iter().map(|id| Cell::from(*id)));
-        // Filled up with the last one, so that there are few different texts.
-        let full = ids.len().next_power_of_two() - ids.len();
         if let Some(last) = ids.last() {
-            cells.extend((0..full).map(|_| Cell::from(*last)));
-            let text = match self.kind() {
-                Kind::Sqlite => format!("{take}? returning revision;{}", in_list(look, self.kind(), ids.len() + full)),
-                Kind::Postgres => in_list(look, self.kind(), ids.len() + full),
-            };
+            // Filled up with the last one, so that there are few different texts.
+            let full = ids.len().next_power_of_two();
+            cells.extend((0..full).map(|at| Cell::from(*ids.get(at).unwrap_or(last))));
+            text.push_str(&in_list(look, self.kind(), full));
+        }
+        if !text.is_empty() {
             for row in bind(sqlx::query(&text), &cells).fetch_all(&mut *tx.tx).await? {
                 if row.len() == 1 {
                     revision = Some(row.get(0));
@@ -125,14 +129,17 @@ impl WriteTx<'_> {
         Ok(found.is_some())
     }
 
-    /// Writes all that a batch leaves behind.
+    /// Writes all that a batch leaves behind. If it `is_all` that belongs to the change, the commit may go with
+    /// it; [`WriteTx::commit`] has to follow in any case. False if the revision was guessed and is another:
+    /// then nothing was written, and the change is to be begun anew.
     pub(crate) async fn write_batch(
         &mut self,
         trace: &Trace,
         batch: BatchRow<'_>,
         commands: Vec<CommandRow<'_>>,
         snapshot: Option<&str>,
-    ) -> Result<()> {
+        is_all: bool,
+    ) -> Result<bool> {
         let (kind, revision, now) = (self.kind(), self.revision, batch.now);
         self.topics.extend(&trace.topics);
         let mut answered =
@@ -158,12 +165,16 @@ impl WriteTx<'_> {
                 command.answer.into(),
             ]);
         }
+        let stage = match &self.tx {
+            Tx::Pooled(_) => None,
+            Tx::Engine { stage, .. } => Some(*stage),
+        };
         let mut batches = Many::new(
             "insert into batches (revision, epoch, wall, mono, boot, uptime, is_load, inputs, outcome) values",
             9,
             "",
         );
-        batches.push([
+        let cells: [Cell; 9] = [
             revision.into(),
             batch.epoch.into(),
             now.wall.0.into(),
@@ -173,18 +184,52 @@ impl WriteTx<'_> {
             i64::from(batch.is_load).into(),
             batch.inputs.into(),
             trace.hash.as_str().into(),
-        ]);
+        ];
+        let (mut taken, mut guarded): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
+        if let Some(Stage::Guessed { epoch }) = stage {
+            taken = vec![revision.into(), epoch.into(), (revision - 1).into()];
+            guarded = cells.into();
+        } else {
+            batches.push(cells);
+        }
         let mut snapshots = Many::new("insert into snapshots (revision, wall, mono, records) values", 4, "");
         if let Some(records) = snapshot {
             snapshots.push([revision.into(), now.wall.0.into(), now.mono.0.into(), records.into()]);
         }
-        let mut statements = Vec::new();
+        let mut statements: Vec<Statement<'_>> = Vec::new();
+        if !taken.is_empty() {
+            statements.push(("begin".to_owned(), &[]));
+            statements.push((TAKE_GUESSED.to_owned(), &taken));
+            statements.push((BATCH_GUESSED.to_owned(), &guarded));
+        }
         trace.statements(kind, &mut statements);
         for table in [&answered, &payloads, &batches, &snapshots] {
             table.statements(kind, &mut statements);
         }
-        run(kind, &mut self.tx, &statements).await
+        let Tx::Engine { connection, stage } = &mut self.tx else {
+            run(kind, &mut self.tx, &statements).await?;
+            return Ok(true);
+        };
+        if is_all {
+            statements.push(("commit".to_owned(), &[]));
+        }
+        match run(kind, connection, &statements).await {
+            Ok(()) => *stage = if is_all { Stage::Committed } else { Stage::Begun },
+            Err(Error::Database(error)) if !taken.is_empty() && is_null_refused(&error) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        Ok(true)
     }
+}
+
+/// Takes the next revision if it is the one that was guessed, and the epoch is still ours.
+const TAKE_GUESSED: &str = "update installation set revision = ? where epoch = ? and revision = ?";
+/// Right after it: if it has changed nothing, the row has no revision, which the table does not take.
+const BATCH_GUESSED: &str = "insert into batches (revision, epoch, wall, mono, boot, uptime, is_load, inputs, outcome) \
+     values (case changes() when 1 then ? end,?,?,?,?,?,?,?,?)";
+
+fn is_null_refused(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.kind() == sqlx::error::ErrorKind::NotNullViolation)
 }
 
 #[cfg(test)]
