@@ -14,6 +14,7 @@ mod files;
 mod forecast;
 mod instances;
 mod jobs;
+mod kept;
 mod library;
 mod live;
 mod machines;
