@@ -61,8 +61,7 @@ use crate::sizes::pages::list::SizesPage;
 /// The theme is on the root element, so that the first paint is right: the person's own, or the cookie's for
 /// who is not signed in. "As the system" is no attribute at all, and style follows the browser then.
 pub fn shell() -> impl IntoView {
-    let theme = page::viewer().map_or_else(page::cookie_theme, |viewer| viewer.theme);
-    let theme = (theme != Theme::System).then(|| theme.key());
+    let theme = Some(page::theme()).filter(|theme| *theme != Theme::System).map(Theme::key);
     view! {
         <!DOCTYPE html>
         <html lang="en" data-theme=theme>

@@ -1,12 +1,14 @@
 //! Home: what exists, what to do next, what happened. It shows nothing that is not so.
 
+use std::sync::Arc;
+
 use atelier_domain::access::{Action, Area, Grant, Whose};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::{and_list, counted};
 use atelier_studio::clock;
 use atelier_studio::counts::{ComputeCounts, compute_counts};
-use atelier_studio::history::{HistoryPage, HistoryQuery, list_history};
+use atelier_studio::history::{HistoryRow, recent_history};
 use atelier_studio::jobs::list::{JobView, recent_jobs};
 use atelier_studio::people::list::{HeadCount, head_count};
 use leptos::prelude::*;
@@ -33,9 +35,10 @@ pub fn HomePage() -> impl IntoView {
     };
     studio(place, |visit| {
         let read = async {
-            let people = head_count(&here()?).await?;
-            let history = list_history(&here()?, &HistoryQuery::default()).await?;
-            Ok((people, compute_counts(&here()?).await?, recent_jobs(&here()?, RECENT_JOBS).await?, history))
+            let caller = here()?;
+            let people = head_count(&caller).await?;
+            let history = recent_history(&caller, RECENT).await?;
+            Ok((people, compute_counts(&caller).await?, recent_jobs(&caller, RECENT_JOBS).await?, history))
         };
         load(visit.viewer.clone(), read, move |(people, computes, jobs, history)| {
             home(&visit, people, computes, jobs, history)
@@ -47,8 +50,8 @@ fn home(
     visit: &Visit,
     people: HeadCount,
     computes: ComputeCounts,
-    jobs: Vec<JobView>,
-    history: HistoryPage,
+    jobs: Arc<Vec<JobView>>,
+    history: Arc<Vec<HistoryRow>>,
 ) -> AnyView {
     let viewer = &visit.viewer;
     let first_name = viewer.name.split_whitespace().next().unwrap_or_default();
@@ -61,13 +64,13 @@ fn home(
         </LinkButton>
     }
     .into_any();
-    let (figures, recent) = (figures(viewer, people, computes), recent(visit, history));
+    let (figures, recent) = (figures(viewer, people, computes), recent(visit, &history));
     let next = if viewer.may(Action::MemberWrite).is_ok() {
         first_steps(visit, people, computes)
     } else {
         possibilities(viewer)
     };
-    let newest = newest_jobs(visit, jobs);
+    let newest = newest_jobs(visit, &jobs);
     view! {
         <Page heading=greeting title="Home" sub=sub actions=add>
             <div class="stack">
@@ -213,12 +216,11 @@ fn possibilities(viewer: &Viewer) -> AnyView {
     .into_any()
 }
 
-fn recent(visit: &Visit, mut history: HistoryPage) -> AnyView {
-    history.rows.truncate(RECENT);
-    let content = if history.rows.is_empty() {
+fn recent(visit: &Visit, history: &[HistoryRow]) -> AnyView {
+    let content = if history.is_empty() {
         view! { <p class="muted">"Nothing has happened yet."</p> }.into_any()
     } else {
-        events::list(history.rows, &visit.viewer)
+        events::list(history.to_vec(), &visit.viewer)
     };
     let all = view! { <a class="xs" href=paths::activity(visit.slug())>"All activity"</a> }.into_any();
     view! {
@@ -230,10 +232,10 @@ fn recent(visit: &Visit, mut history: HistoryPage) -> AnyView {
 }
 
 /// The newest jobs; nothing while there are none.
-fn newest_jobs(visit: &Visit, jobs: Vec<JobView>) -> AnyView {
+fn newest_jobs(visit: &Visit, jobs: &[JobView]) -> AnyView {
     let content = (!jobs.is_empty()).then(|| {
         let all = view! { <a class="xs" href=paths::jobs(visit.slug())>"All jobs"</a> }.into_any();
-        let rows = crate::jobs::pages::row::brief(jobs, &visit.viewer);
+        let rows = crate::jobs::pages::row::brief(jobs.to_vec(), &visit.viewer);
         view! { <Card heading="Recent jobs" action=all flush=true>{rows}</Card> }
     });
     view! { <div data-live="recent-jobs" data-announce="job|jobs">{content}</div> }.into_any()

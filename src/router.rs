@@ -135,7 +135,8 @@ pub fn build(state: &AppState) -> Router {
 /// The session cookie: HTTP only, same site, tied to this very host under TLS.
 fn sessions(state: &AppState) -> SessionManagerLayer<StoredSessions> {
     let is_secure = state.config().is_secure();
-    let store = StoredSessions::new(state.store().clone(), state.presence().clone(), state.config().sessions);
+    let (store, presence, actors) = (state.store().clone(), state.presence().clone(), state.actors().clone());
+    let store = StoredSessions::new(store, presence, actors, state.config().sessions);
     SessionManagerLayer::new(store)
         .with_name(session_cookie(is_secure))
         .with_secure(is_secure)

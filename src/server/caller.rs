@@ -6,7 +6,7 @@ use atelier_domain::error::AppError;
 use atelier_studio::caller::{Actor, Caller, RequestInfo};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use leptos::prelude::use_context;
+use leptos::prelude::{use_context, with_context};
 use tower_sessions::Session;
 
 use crate::server::guard::NoSuchWorkspace;
@@ -17,7 +17,7 @@ use crate::server::state::AppState;
 /// to the owner.
 pub fn here() -> Result<Caller, AppError> {
     let state = use_context::<AppState>().ok_or_else(outside)?;
-    of(&state, &use_context::<Parts>().ok_or_else(outside)?)
+    with_context(|parts: &Parts| of(&state, parts)).ok_or_else(outside)?
 }
 
 /// Whoever makes a request that passed the guard, for routes that are neither pages nor server functions. A

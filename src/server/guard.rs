@@ -5,8 +5,6 @@
 //! somebody with a temporary password only has the page that replaces it; and a workspace that is not theirs
 //! does not exist.
 
-use std::sync::Arc;
-
 use atelier_domain::account::AccountState;
 use atelier_domain::paths;
 use atelier_studio::caller::RequestInfo;
@@ -18,7 +16,7 @@ use tower_sessions::Session;
 
 use crate::error::AppError;
 use crate::server::state::AppState;
-use crate::server::{actor, local_path, plain_page};
+use crate::server::{local_path, plain_page};
 
 /// What a signed-out person may reach. The walk-all test reads this list; it only ever shrinks or grows by a
 /// decision.
@@ -46,7 +44,7 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
             _ => send_away(&request, paths::SET_UP, &AppError::SignedOut),
         };
     }
-    let found = match actor::find(&state, &session).await {
+    let found = match state.actors().find(&state, &session).await {
         Ok(found) => found,
         Err(error) => return broken(&error, &id),
     };
@@ -82,7 +80,7 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
         // A workspace of others does not exist for this person.
         request.extensions_mut().insert(NoSuchWorkspace);
     }
-    request.extensions_mut().insert(Arc::new(actor));
+    request.extensions_mut().insert(actor);
     next.run(request).await
 }
 

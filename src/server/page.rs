@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use atelier_domain::access::{Action, Role, Whose};
 use atelier_domain::account::Theme;
-use atelier_studio::caller::{Actor, RequestInfo};
+use atelier_studio::caller::{Actor, RequestInfo, helpers};
+use atelier_studio::history::notices_of;
 use atelier_studio::schedules::warnings::Warnings;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use leptos::prelude::use_context;
+use leptos::prelude::{use_context, with_context};
 use leptos_axum::ResponseOptions;
 
 use crate::form::Flash;
@@ -32,16 +33,20 @@ pub fn viewer() -> Option<Viewer> {
     extension::<Arc<Viewer>>().map(|viewer| (*viewer).clone())
 }
 
+/// How the page looks: as its viewer chose, or as the cookie says while nobody is signed in.
+pub fn theme() -> Theme {
+    extension::<Arc<Viewer>>().map_or_else(cookie_theme, |viewer| viewer.theme)
+}
+
 /// What is to be shown once on this page.
 pub fn flash() -> Option<Flash> {
     extension::<Arc<Flash>>().map(|flash| (*flash).clone())
 }
 
-/// The theme: the person's, or the cookie's while nobody is signed in.
-pub fn cookie_theme() -> Theme {
+fn cookie_theme() -> Theme {
     let is_secure = use_context::<AppState>().is_some_and(|state| state.config().is_secure());
-    use_context::<Parts>()
-        .and_then(|parts| cookie(&parts.headers, &cookie_name(THEME_COOKIE, is_secure)))
+    with_context(|parts: &Parts| cookie(&parts.headers, &cookie_name(THEME_COOKIE, is_secure)))
+        .flatten()
         .map_or(Theme::System, |key| Theme::from_key(&key))
 }
 
@@ -76,7 +81,7 @@ pub fn redirect(path: &str) {
 
 /// Whether script fetches the page again to bring itself up to date.
 pub fn is_refresh() -> bool {
-    use_context::<Parts>().is_some_and(|parts| parts.headers.contains_key("x-atelier-refresh"))
+    with_context(|parts: &Parts| parts.headers.contains_key("x-atelier-refresh")).unwrap_or_default()
 }
 
 /// The first value of a key in the query.
@@ -86,16 +91,18 @@ pub fn query(name: &str) -> Option<String> {
 
 /// Every value of a key in the query.
 pub fn query_all(name: &str) -> Vec<String> {
-    let parts = use_context::<Parts>();
-    let query = parts.as_ref().and_then(|parts| parts.uri.query()).unwrap_or_default();
-    url::form_urlencoded::parse(query.as_bytes())
-        .filter(|(key, _)| key == name)
-        .map(|(_, value)| value.into_owned())
-        .collect()
+    let read = |parts: &Parts| {
+        url::form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes())
+            .filter(|(key, _)| key == name)
+            .map(|(_, value)| value.into_owned())
+            .collect()
+    };
+    with_context(read).unwrap_or_default()
 }
 
+/// In place: the parts hold every header and extension, and a page asks a dozen times.
 fn extension<T: Clone + Send + Sync + 'static>() -> Option<T> {
-    use_context::<Parts>().and_then(|parts| parts.extensions.get::<T>().cloned())
+    with_context(|parts: &Parts| parts.extensions.get::<T>().cloned()).flatten()
 }
 
 /// Prepares what pages ask for: the viewer and the flash. Server functions and streams pass by.
@@ -151,15 +158,11 @@ async fn make_viewer(state: &AppState, actor: &Actor, nav_collapsed: bool) -> at
     {
         Vec::new()
     } else {
-        state.store().owner_names(&actor.workspace.id, 3).await?
+        helpers(state, &actor.workspace.id).await?.to_vec()
     };
-    let filter =
-        atelier_engine::store::HistoryFilter { done_to: Some(person.id.clone()), limit: 8, ..Default::default() };
-    let notices: Vec<Notice> = state
-        .store()
-        .history(&actor.workspace.id, &filter)
+    let notices: Vec<Notice> = notices_of(state, person)
         .await?
-        .into_iter()
+        .iter()
         .map(|entry| Notice {
             text: format!("{} {}", entry.actor_name, entry.sentence),
             at: entry.at,

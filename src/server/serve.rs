@@ -41,6 +41,8 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
         None => None,
     };
     let lock = lock_data(&config)?;
+    // It tries bubblewrap out, which is a process or two: meanwhile the database is opened.
+    let machine = tokio::task::spawn_blocking(Machine::look);
     let store = Arc::new(open_store(&config, Missing::Make).await?);
     let metrics = PrometheusBuilder::new()
         .set_buckets(&[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0])
@@ -48,7 +50,7 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
         .install_recorder()
         .map_err(|error| error.to_string())?;
     let passwords = Passwords::new().map_err(|error| error.to_string())?;
-    let machine = Machine::look();
+    let machine = machine.await.map_err(|error| error.to_string())?;
     let has_own_users = config.local.as_ref().is_some_and(|local| machine.has_own_users(local.isolation));
     let has_view = config
         .local

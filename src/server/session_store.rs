@@ -18,6 +18,8 @@ use tower_sessions::cookie::time::OffsetDateTime;
 use tower_sessions::session::{Id, Record};
 use tower_sessions::session_store::{Error, Result};
 
+use crate::server::actor::Actors;
+
 /// What is put into a session at sign-in.
 pub mod keys {
     pub const USER: &str = "user";
@@ -34,13 +36,19 @@ pub mod keys {
 pub struct StoredSessions {
     store: Arc<Store>,
     presence: Arc<Presence>,
+    actors: Arc<Actors>,
     limits: atelier_domain::session::Limits,
 }
 
 impl StoredSessions {
     /// Sessions in `store`, which last as `limits` say.
-    pub const fn new(store: Arc<Store>, presence: Arc<Presence>, limits: atelier_domain::session::Limits) -> Self {
-        Self { store, presence, limits }
+    pub const fn new(
+        store: Arc<Store>,
+        presence: Arc<Presence>,
+        actors: Arc<Actors>,
+        limits: atelier_domain::session::Limits,
+    ) -> Self {
+        Self { store, presence, actors, limits }
     }
 
     async fn insert(&self, record: &Record) -> Result<()> {
@@ -106,7 +114,10 @@ impl SessionStore for StoredSessions {
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
-        self.store.delete_web_session(&key_of(id)).await.map_err(|error| Error::Backend(error.to_string()))
+        let key = key_of(id);
+        let deleted = self.store.delete_web_session(&key).await;
+        self.actors.forget(&key);
+        deleted.map_err(|error| Error::Backend(error.to_string()))
     }
 }
 

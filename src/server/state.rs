@@ -14,6 +14,7 @@ use atelier_studio::studio::Studio;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
+use crate::server::actor::Actors;
 use crate::server::apps::{AppVisits, Codes, Pool, Ports};
 use crate::server::config::Config;
 use crate::server::flash::Flashes;
@@ -30,6 +31,7 @@ struct Inner {
     config: Config,
     studio: Studio,
     passwords: Passwords,
+    actors: Arc<Actors>,
     flashes: Flashes,
     has_people: AtomicBool,
     set_up_code: Mutex<Option<String>>,
@@ -73,6 +75,7 @@ impl AppState {
             config,
             studio,
             passwords,
+            actors: Arc::default(),
             flashes: Flashes::default(),
             has_people: AtomicBool::new(has_people),
             set_up_code: Mutex::default(),
@@ -97,6 +100,11 @@ impl AppState {
 
     pub fn passwords(&self) -> &Passwords {
         &self.inner.passwords
+    }
+
+    /// Who is signed in.
+    pub fn actors(&self) -> &Arc<Actors> {
+        &self.inner.actors
     }
 
     /// Who is let in at applications' addresses.

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use crate::client::{Browser, Server};
 
 const CLUSTERS: &str = "/w/perception/compute/clusters";
-const NEW: &str = "/w/perception/compute/clusters/new";
+pub const NEW: &str = "/w/perception/compute/clusters/new";
 
 /// A site with 16 cores, as a driver would report it.
 async fn with_site(server: &Server) {
@@ -21,7 +21,7 @@ fn site() -> SiteName {
 }
 
 /// A site and the size `small`: 2 cores, 8 GiB, 0.4 an hour.
-async fn with_sizes(server: &Server) -> Browser {
+pub async fn with_sizes(server: &Server) -> Browser {
     with_site(server).await;
     let mut owner = server.owner().await;
     let fields = small();
@@ -44,7 +44,7 @@ fn small() -> [(&'static str, &'static str); 7] {
     ]
 }
 
-fn cluster<'a>(name: &'a str, min: &'a str, max: &'a str) -> [(&'a str, &'a str); 6] {
+pub fn cluster<'a>(name: &'a str, min: &'a str, max: &'a str) -> [(&'a str, &'a str); 6] {
     [("name", name), ("size", "small"), ("min", min), ("max", max), ("idle", "120"), ("tags", "project=churn")]
 }
 

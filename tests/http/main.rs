@@ -18,6 +18,7 @@ mod files;
 mod forecast;
 mod instances;
 mod jobs;
+mod kept;
 mod library;
 mod live;
 mod machines;

@@ -104,6 +104,26 @@ impl Live {
         wanted.iter().copied().filter(|topic| changed.contains(topic)).collect()
     }
 
+    /// Whether what was read when `since` was the newest revision may be different by now. Unlike a page,
+    /// which names what it shows, whoever remembers something has to count changes without a topic too: a
+    /// bell that was read, a setting that no list shows.
+    pub fn has_changed(&self, since: i64, topics: &[Topic]) -> bool {
+        let newest = self.newest();
+        if newest == since {
+            return false;
+        }
+        let recent = self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = 0;
+        for (_, changed) in recent.iter().rev().take_while(|(revision, _)| *revision > since) {
+            if changed.is_empty() || changed.iter().any(|topic| topics.contains(topic)) {
+                return true;
+            }
+            seen += 1;
+        }
+        // A gap is a change of another process, or one that is forgotten.
+        seen != newest - since
+    }
+
     /// Ends streams at once.
     pub fn cut(&self, whom: Cut) {
         if whom == Cut::All {
@@ -152,6 +172,22 @@ mod tests {
         assert_eq!(live.newest(), 12);
         live.publish(13, topics(&[Topic::History]));
         assert_eq!(live.changed_since(12, &[Topic::People]), []);
+    }
+
+    #[test]
+    fn what_is_remembered_counts_until_a_change_of_its_topic_or_of_none() {
+        let live = Live::starting_at(10);
+        live.publish(11, topics(&[Topic::Jobs]));
+        assert!(!live.has_changed(10, &[Topic::People, Topic::History]));
+        live.publish(12, topics(&[Topic::Jobs, Topic::History]));
+        assert!(live.has_changed(11, &[Topic::People, Topic::History]));
+        assert!(!live.has_changed(12, &[Topic::People]));
+        live.publish(13, BTreeSet::new());
+        assert!(live.has_changed(12, &[Topic::People]), "it may be about anything");
+        live.publish(15, topics(&[Topic::Jobs]));
+        assert!(live.has_changed(13, &[Topic::People]), "another process made the one between");
+        assert!(live.has_changed(99, &[Topic::People]), "a restored backup");
+        assert!(Live::starting_at(50).has_changed(40, &[Topic::People]), "before the start");
     }
 
     #[test]

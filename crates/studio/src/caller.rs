@@ -8,9 +8,9 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::error::AppError;
 use atelier_domain::history::Actor as HistoryActor;
-use atelier_domain::{SessionKey, workload};
+use atelier_domain::{SessionKey, WorkspaceId, workload};
 use atelier_engine::clock;
-use atelier_engine::store::{Author, Person, Store, Workspace, WriteTx};
+use atelier_engine::store::{self, Author, Person, Store, Workspace, WriteTx};
 
 use crate::studio::Studio;
 
@@ -93,7 +93,7 @@ impl Caller {
         let Err(denied) = actor.person.rights().check(action, whose) else {
             return Ok(actor);
         };
-        let helpers = self.checked(self.store().owner_names(&actor.workspace.id, 3).await)?;
+        let helpers = self.checked(helpers(&self.studio, &actor.workspace.id).await)?.to_vec();
         tracing::info!(action = action.key(), "refused: the right is missing");
         Err(AppError::Forbidden { denied, helpers })
     }
@@ -129,4 +129,10 @@ impl Caller {
             AppError::Internal { request: self.request.id.clone() }
         })
     }
+}
+
+/// Names of people who can grant rights, at most three.
+pub async fn helpers(state: &Studio, workspace: &WorkspaceId) -> store::Result<Arc<Vec<String>>> {
+    let read = async { state.store().owner_names(workspace, 3).await };
+    state.reads().helpers.get(state, workspace.clone(), read).await
 }

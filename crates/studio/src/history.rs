@@ -1,15 +1,21 @@
 //! Who did what, when and why.
 
+use std::sync::Arc;
+
 use atelier_domain::access::{Action, Grant, Whose};
 use atelier_domain::error::AppError;
 use atelier_domain::text::search_text;
 use atelier_domain::{Timestamp, UserId};
-use atelier_engine::store::{HistoryEntry, HistoryFilter};
+use atelier_engine::store::{self, HistoryEntry, HistoryFilter, Person};
 
 use crate::caller::Caller;
+use crate::studio::Studio;
 
 /// Rows of one page.
 const PAGE: i64 = 50;
+
+/// How many entries the bell shows.
+const NOTICES: i64 = 8;
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -66,6 +72,30 @@ pub async fn list_history(caller: &Caller, query: &HistoryQuery) -> Result<Histo
     let last = entries.last().filter(|_| has_more);
     let next = last.map(|entry| format!("{}.{}", entry.revision, entry.ordinal));
     Ok(HistoryPage { rows: entries.into_iter().map(row).collect(), next, own_only })
+}
+
+/// The newest entries, at most `limit`. Needs `history.read`; with scope own they are as in [`list_history`].
+pub async fn recent_history(caller: &Caller, limit: usize) -> Result<Arc<Vec<HistoryRow>>, AppError> {
+    let actor = caller.authorise_for(Action::HistoryRead, Whose::Own).await?;
+    let own_only = actor.person.rights().grant(Action::HistoryRead) == Grant::Own;
+    let about = own_only.then(|| actor.person.id.clone());
+    let workspace = &actor.workspace.id;
+    let read = async {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let filter = HistoryFilter { about: about.clone(), limit, ..HistoryFilter::default() };
+        let entries = caller.checked(caller.store().history(workspace, &filter).await)?;
+        Ok(entries.into_iter().map(row).collect())
+    };
+    caller.studio.reads().events.get(&caller.studio, (workspace.clone(), about.clone(), limit), read).await
+}
+
+/// What others did to somebody lately, newest first, for the bell.
+pub async fn notices_of(state: &Studio, person: &Person) -> store::Result<Arc<Vec<HistoryEntry>>> {
+    let read = async {
+        let filter = HistoryFilter { done_to: Some(person.id.clone()), limit: NOTICES, ..HistoryFilter::default() };
+        state.store().history(&person.workspace, &filter).await
+    };
+    state.reads().notices.get(state, person.id.clone(), read).await
 }
 
 /// An entry as pages show it.

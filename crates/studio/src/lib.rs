@@ -6,7 +6,8 @@
 //! none of them decides anything.
 //!
 //! One folder a noun. What is not a noun: [`studio`] (everything that can be reached), [`orders`] (the way to
-//! the engine), [`clock`] and [`typed`] (times and numbers as people read and type them).
+//! the engine), [`kept`] (what was read lately), [`clock`] and [`typed`] (times and numbers as people read
+//! and type them).
 
 pub mod account;
 pub mod budgets;
@@ -24,6 +25,7 @@ pub mod history;
 pub mod html;
 pub mod instances;
 pub mod jobs;
+pub mod kept;
 pub mod offer;
 pub mod orders;
 pub mod people;

@@ -3,20 +3,27 @@
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use atelier_domain::{WorkspaceId, session};
+use atelier_domain::history::Topic;
+use atelier_domain::{UserId, WorkspaceId, session};
 use atelier_engine::environments::editor::Editors;
 use atelier_engine::environments::{Environments, Settings as EnvironmentSettings};
 use atelier_engine::fleet::Fleet;
 use atelier_engine::live::Live;
 use atelier_engine::run::EngineHandle;
-use atelier_engine::store::{self, Store, Workspace};
+use atelier_engine::store::{self, HistoryEntry, Person, Store, Workspace};
 
 use crate::clusters::preview::Previews;
+use crate::counts::ComputeCounts;
 use crate::files::desk::Files;
 use crate::forecast::etas::Forecasts;
+use crate::history::HistoryRow;
 use crate::instances::share_uses::ShareUses;
 use crate::instances::ssh::Directions;
+use crate::jobs::list::JobView;
+use crate::kept::Kept;
+use crate::people::list::FirstPage;
 use crate::presence::Presence;
+use crate::schedules::warnings::Announced;
 use crate::tokens::TokenCache;
 use crate::workloads::Workloads;
 
@@ -45,6 +52,39 @@ pub struct Settings {
     pub apps_caution: Option<String>,
 }
 
+/// What every page, Home or the list of people shows, as it was read lately. All of it is the same for
+/// everybody who may see it, so a change costs one read and not one for each open page.
+pub(crate) struct Reads {
+    /// The names of who can grant rights.
+    pub helpers: Kept<WorkspaceId, Vec<String>>,
+    /// What others did to a person, newest first.
+    pub notices: Kept<UserId, Vec<HistoryEntry>>,
+    /// The newest entries of the history: of all of it, or of what concerns one person.
+    pub events: Kept<(WorkspaceId, Option<UserId>, usize), Vec<HistoryRow>>,
+    /// How many people there are.
+    pub people: Kept<WorkspaceId, u64>,
+    pub first_people: Kept<(WorkspaceId, FirstPage), Vec<Person>>,
+    /// The newest jobs.
+    pub jobs: Kept<(WorkspaceId, usize), Vec<JobView>>,
+    pub computes: Kept<WorkspaceId, ComputeCounts>,
+    pub warnings: Kept<WorkspaceId, Announced>,
+}
+
+impl Default for Reads {
+    fn default() -> Self {
+        Self {
+            helpers: Kept::of(&[Topic::People]),
+            notices: Kept::of(&[Topic::History]),
+            events: Kept::of(&[Topic::History]),
+            people: Kept::of(&[Topic::People]),
+            first_people: Kept::of(&[Topic::People]),
+            jobs: Kept::of_world(&[Topic::Jobs, Topic::People, Topic::Environments]),
+            computes: Kept::of_world(&[]),
+            warnings: Kept::of_world(&[]),
+        }
+    }
+}
+
 /// The studio. Cheap to clone.
 #[derive(Clone)]
 pub struct Studio {
@@ -67,6 +107,7 @@ struct Inner {
     files: Arc<Files>,
     forecasts: Forecasts,
     previews: Previews,
+    reads: Reads,
 }
 
 impl Studio {
@@ -95,6 +136,7 @@ impl Studio {
             files: Arc::default(),
             forecasts: Forecasts::default(),
             previews: Previews::default(),
+            reads: Reads::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -179,6 +221,10 @@ impl Studio {
     /// What settings would have done.
     pub fn previews(&self) -> &Previews {
         &self.inner.previews
+    }
+
+    pub(crate) fn reads(&self) -> &Reads {
+        &self.inner.reads
     }
 
     /// The workspace with that short name.

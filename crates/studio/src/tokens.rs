@@ -4,12 +4,11 @@
 //! An entry counts as long as nothing that concerns people has changed since it was read; every such change
 //! is a revision with the topic *people*, so a token that was revoked, an account that was disabled or a role
 //! that was taken away counts from the next request on. What another process changes (`atelier token revoke`
-//! on the same database) is seen with the next revision, and after [`READ_AGAIN`] at the latest.
+//! on the same database) is seen within a second; see [`crate::kept`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
 
 use atelier_domain::account::AccountState;
 use atelier_domain::history::Topic;
@@ -20,11 +19,9 @@ use atelier_engine::clock;
 use atelier_engine::store::{self, Store};
 
 use crate::caller::Actor;
+use crate::kept::Mark;
 use crate::secret;
 use crate::studio::Studio;
-
-/// The longest time for which an entry is believed.
-const READ_AGAIN: Duration = Duration::from_secs(1);
 
 /// How many requests of one person may wait for something at once.
 pub const MAX_WAITS: usize = 500;
@@ -36,9 +33,7 @@ struct Entry {
     actor: Arc<Actor>,
     name: String,
     expires_at: Timestamp,
-    read_at: Instant,
-    /// The revision up to which nothing has changed.
-    since: AtomicI64,
+    mark: Mark,
     used_at: AtomicI64,
     flushed_at: AtomicI64,
 }
@@ -70,7 +65,7 @@ impl TokenCache {
         let hash = secret::hash(given);
         let now = clock::now();
         let known = self.entries.read().unwrap_or_else(PoisonError::into_inner).get(&hash).cloned();
-        let entry = match known.filter(|entry| is_fresh(entry, state)) {
+        let entry = match known.filter(|entry| entry.mark.holds(state.live(), &[Topic::People])) {
             Some(entry) => entry,
             None => match self.read(state, &hash, now).await? {
                 Ok(entry) => entry,
@@ -88,8 +83,7 @@ impl TokenCache {
     }
 
     async fn read(&self, state: &Studio, hash: &str, now: Timestamp) -> store::Result<Result<Arc<Entry>, NotLetIn>> {
-        // Before reading: what changes in between makes the entry stale at once.
-        let since = state.live().newest();
+        let mark = Mark::take(state.live());
         let Some((token, person)) = state.store().token_and_person(hash).await? else {
             return Ok(Err(NotLetIn::Unknown));
         };
@@ -113,8 +107,7 @@ impl TokenCache {
             actor: Arc::new(Actor { person, workspace, session, origin: None }),
             name: token.name,
             expires_at: token.expires_at,
-            read_at: clock::instant(),
-            since: AtomicI64::new(since),
+            mark,
             used_at: AtomicI64::new(used),
             flushed_at: AtomicI64::new(flushed),
         });
@@ -183,20 +176,4 @@ impl Drop for WaitPlace {
             }
         }
     }
-}
-
-/// Whether nothing that concerns people has changed since the entry was read.
-fn is_fresh(entry: &Entry, state: &Studio) -> bool {
-    if entry.read_at.elapsed() > READ_AGAIN {
-        return false;
-    }
-    let (since, newest) = (entry.since.load(Ordering::Relaxed), state.live().newest());
-    if since == newest {
-        return true;
-    }
-    if !state.live().changed_since(since, &[Topic::People]).is_empty() {
-        return false;
-    }
-    entry.since.fetch_max(newest, Ordering::Relaxed);
-    true
 }

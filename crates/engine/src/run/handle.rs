@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::catalogue::Catalogue;
 use super::over::{JobOver, Waiters};
-use super::status::Status;
+use super::status::{Status, Turn};
 use crate::clock;
 use crate::store::{Author, json};
 
@@ -306,6 +306,12 @@ impl EngineHandle {
     /// How the loop is doing.
     pub fn status(&self) -> Status {
         self.status.borrow().clone()
+    }
+
+    /// Which World [`EngineHandle::ask`] looks at now: two equal turns had the same one, since only batches
+    /// change it. Nothing while the loop is not running, when nobody knows.
+    pub fn turn(&self) -> Option<Turn> {
+        self.status.borrow().turn()
     }
 
     /// Wakes whenever [`EngineHandle::status`] changes.

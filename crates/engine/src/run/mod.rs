@@ -31,7 +31,7 @@ pub use catalogue::Catalogue;
 pub use disk::{DiskOptions, FreeSpace, make_room};
 pub use handle::{CommandId, EngineHandle, NewOrder, OrderError, Payload};
 pub use over::JobOver;
-pub use status::{Phase, Status};
+pub use status::{Phase, Status, Turn};
 pub use time::{Clock, MachineClock};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;

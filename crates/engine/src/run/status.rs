@@ -46,6 +46,14 @@ impl Phase {
     }
 }
 
+/// Names a World: the one after so many batches since it was last loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    epoch: i64,
+    reloads: u64,
+    batches: u64,
+}
+
 /// The state of the loop after its last batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -86,6 +94,11 @@ impl Status {
             is_disk_low: false,
             lag: Duration::ZERO,
         }
+    }
+
+    pub(super) fn turn(&self) -> Option<Turn> {
+        let Self { epoch, reloads, batches, .. } = *self;
+        (self.phase == Phase::Running).then_some(Turn { epoch, reloads, batches })
     }
 
     /// Tells the metrics; to be called when somebody is about to look at them.

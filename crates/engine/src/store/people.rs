@@ -82,7 +82,7 @@ pub struct NewAccount {
 }
 
 /// What a list of people is sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PeopleOrder {
     #[default]
     Name,
@@ -118,6 +118,13 @@ pub struct PeopleFilter {
     pub after: Option<(String, String)>,
     /// How many at most.
     pub limit: i64,
+}
+
+impl PeopleFilter {
+    /// Whether it leaves nobody out, wherever it starts.
+    pub fn is_for_everybody(&self) -> bool {
+        self.part.trim().is_empty() && self.role.is_none() && self.state.is_none()
+    }
 }
 
 /// A person's or session's last request, as it is flushed.

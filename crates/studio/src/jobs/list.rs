@@ -1,6 +1,7 @@
 //! The list of jobs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use atelier_domain::access::Action;
 use atelier_domain::compute::JobId;
@@ -155,14 +156,18 @@ pub async fn list_jobs(caller: &Caller, query: &JobsQuery) -> Result<JobsPage, A
 }
 
 /// The newest jobs, for Home; nothing for who may not see any.
-pub async fn recent_jobs(caller: &Caller, limit: usize) -> Result<Vec<JobView>, AppError> {
+pub async fn recent_jobs(caller: &Caller, limit: usize) -> Result<Arc<Vec<JobView>>, AppError> {
     let actor = caller.actor()?;
     if !actor.person.rights().may_at_all(Action::JobRead) {
-        return Ok(Vec::new());
+        return Ok(Arc::default());
     }
-    let filter = JobFilter { limit: i64::try_from(limit).unwrap_or(i64::MAX), ..JobFilter::default() };
-    let lines = caller.checked(caller.store().job_lines(&actor.workspace.id, &filter).await)?;
-    views(caller, lines).await
+    let workspace = &actor.workspace.id;
+    let read = async {
+        let filter = JobFilter { limit: i64::try_from(limit).unwrap_or(i64::MAX), ..JobFilter::default() };
+        let lines = caller.checked(caller.store().job_lines(workspace, &filter).await)?;
+        views(caller, lines).await
+    };
+    caller.studio.reads().jobs.get(&caller.studio, (workspace.clone(), limit), read).await
 }
 
 /// The names of all clusters, and what the named one is.
@@ -187,6 +192,9 @@ async fn computes(caller: &Caller, named: &str) -> Result<(Vec<String>, Option<T
 
 /// Rows with all that a line says about them.
 async fn views(caller: &Caller, lines: Vec<JobLine>) -> Result<Vec<JobView>, AppError> {
+    if lines.is_empty() {
+        return Ok(Vec::new());
+    }
     let actor = caller.actor()?;
     let names = Names::of(caller, lines.iter().map(|line| line.row.job.owner.clone())).await?;
     let rows: Vec<&JobRow> = lines.iter().map(|line| &line.row).collect();

@@ -1,10 +1,12 @@
 //! Who is here.
 
+use std::sync::Arc;
+
 use atelier_domain::access::{Action, Grant, Role};
 use atelier_domain::account::{self, AccountState, AccountVerb, Refusal};
 use atelier_domain::error::AppError;
 use atelier_domain::text::{is_id, search_text};
-use atelier_domain::{Timestamp, UserId};
+use atelier_domain::{Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
 use atelier_engine::store::{HistoryFilter, PeopleFilter, PeopleOrder, Person};
 
@@ -100,6 +102,14 @@ pub struct PersonDetail {
 /// Rows of one page.
 const PAGE: i64 = 50;
 
+/// A page that many look at: the first one in some order, of everybody or of one role or state.
+pub(crate) type FirstPage = (Option<Role>, Option<AccountState>, PeopleOrder, bool);
+
+fn first_page(filter: &PeopleFilter) -> Option<FirstPage> {
+    let is_one = filter.part.trim().is_empty() && filter.after.is_none();
+    is_one.then_some((filter.role, filter.state, filter.order, filter.descending))
+}
+
 /// One page of people. Needs `member.read`.
 pub async fn list_people(caller: &Caller, query: &PeopleQuery) -> Result<PeoplePage, AppError> {
     let actor = caller.authorise(Action::MemberRead).await?;
@@ -126,10 +136,21 @@ pub async fn list_people(caller: &Caller, query: &PeopleQuery) -> Result<PeopleP
         // Last requests rest in memory for up to a minute; the order must fit what the rows say.
         caller.studio.presence().flush(store, clock::now()).await;
     }
-    let mut people = caller.checked(store.list_people(workspace, &filter).await)?;
-    let matching = caller.checked(store.count_people(workspace, &filter).await)?;
-    let has_more = people.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
-    people.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
+    let read = async { caller.checked(store.list_people(workspace, &filter).await) };
+    let people = match first_page(&filter) {
+        // The order of last requests is written without a revision.
+        Some(page) if order != PeopleOrder::Seen => {
+            caller.studio.reads().first_people.get(&caller.studio, (workspace.clone(), page), read).await?
+        }
+        _ => Arc::new(read.await?),
+    };
+    let matching = match filter.is_for_everybody() {
+        true => everyone(caller, workspace).await?,
+        false => caller.checked(store.count_people(workspace, &filter).await)?,
+    };
+    let most = usize::try_from(PAGE).unwrap_or(usize::MAX);
+    let has_more = people.len() > most;
+    let mut people: Vec<&Person> = people.iter().take(most).collect();
     if backwards {
         people.reverse();
     }
@@ -144,8 +165,14 @@ pub async fn list_people(caller: &Caller, query: &PeopleQuery) -> Result<PeopleP
 /// How many people there are, and how many of them are online. Needs `member.read`.
 pub async fn head_count(caller: &Caller) -> Result<HeadCount, AppError> {
     let actor = caller.authorise(Action::MemberRead).await?;
-    let everyone = caller.checked(caller.store().count_people(&actor.workspace.id, &PeopleFilter::default()).await)?;
+    let everyone = everyone(caller, &actor.workspace.id).await?;
     Ok(HeadCount { everyone, online: caller.studio.presence().online(clock::now()) })
+}
+
+async fn everyone(caller: &Caller, workspace: &WorkspaceId) -> Result<u64, AppError> {
+    let read = async { caller.checked(caller.store().count_people(workspace, &PeopleFilter::default()).await) };
+    let found = caller.studio.reads().people.get(&caller.studio, workspace.clone(), read).await?;
+    Ok(*found)
 }
 
 /// One person. Needs `member.read`.
@@ -168,7 +195,7 @@ pub async fn person(caller: &Caller, id: &str) -> Result<PersonDetail, AppError>
     let history = if may_see { caller.checked(store.history(&actor.workspace.id, &filter).await)? } else { Vec::new() };
     Ok(PersonDetail {
         time_zone: person.time_zone.clone(),
-        row: person_row(&caller.studio, actor, person),
+        row: person_row(&caller.studio, actor, &person),
         sessions: alive as u64,
         verbs,
         history: history.into_iter().map(crate::history::row).collect(),
@@ -201,7 +228,7 @@ pub async fn judge_people(
             // too.
             owners -= 1;
         }
-        judged.push((person_row(&caller.studio, actor, person), answer));
+        judged.push((person_row(&caller.studio, actor, &person), answer));
     }
     Ok(judged)
 }
@@ -218,16 +245,16 @@ pub async fn find(caller: &Caller, actor: &Actor, id: &str) -> Result<Person, Ap
     found.filter(|person| person.workspace == actor.workspace.id).ok_or_else(|| AppError::not_found("person"))
 }
 
-fn person_row(state: &Studio, actor: &Actor, person: Person) -> PersonRow {
+fn person_row(state: &Studio, actor: &Actor, person: &Person) -> PersonRow {
     let seen_at = person.seen_at.max(state.presence().person(&person.id));
     PersonRow {
         is_online: account::is_online(seen_at, clock::now()) && person.state != AccountState::Disabled,
         is_self: person.id == actor.person.id,
         seen_at,
-        id: person.id,
-        name: person.name,
-        email: person.email,
-        roles: person.roles,
+        id: person.id.clone(),
+        name: person.name.clone(),
+        email: person.email.clone(),
+        roles: person.roles.clone(),
         state: person.state,
         created_at: person.created_at,
     }

@@ -2,8 +2,10 @@
 
 use atelier_domain::compute::InstanceId;
 use atelier_domain::compute::budget::{Budget, BudgetKey, BudgetOf};
+use atelier_domain::compute::instance::Instance;
 use atelier_domain::compute::notice::StopWhy;
 use atelier_domain::reason::Reason;
+use atelier_domain::world::World;
 use atelier_domain::{Money, Timestamp, UserId, WorkspaceId};
 
 use crate::studio::Studio;
@@ -54,51 +56,77 @@ pub struct Warnings {
     pub budgets: Vec<BudgetNote>,
 }
 
+/// All that somebody in a workspace is warned of.
+#[derive(Debug, Default)]
+pub(crate) struct Announced {
+    /// With the owners of the instances, the next first.
+    stops: Vec<(UserId, Warning)>,
+    budgets: Vec<AnnouncedBudget>,
+}
+
+#[derive(Debug)]
+struct AnnouncedBudget {
+    of: BudgetOf,
+    /// Whether it is spent and refuses everybody's work.
+    refuses: bool,
+    note: BudgetNote,
+}
+
 /// What somebody is warned of. Nothing while the engine cannot be asked: a page must not fail for want of a
 /// warning.
 pub async fn warnings_of(state: &Studio, workspace: &WorkspaceId, person: &UserId, sees_all: bool) -> Warnings {
-    let (workspace, person) = (workspace.clone(), person.clone());
-    let found = state.engine().ask(move |world| {
-        let mine = world
-            .instances()
-            .filter(|one| !one.notices.is_empty() && one.owner == person && one.workspace == workspace);
-        let warn = |one: &atelier_domain::compute::instance::Instance| {
-            let notice = one.notice()?;
-            Some(Warning {
-                id: one.id,
-                name: one.name.to_string(),
-                at: notice.at,
-                why: notice.why,
-                is_draining: one.draining.is_some(),
-            })
-        };
-        let mut warnings: Vec<Warning> = mine.filter_map(warn).collect();
-        warnings.sort_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)));
-        let budgets = world.budgets(&workspace).filter(|(key, budget)| match &key.of {
-            BudgetOf::Workspace => budget.warned > 0 && (sees_all || (budget.warned >= 100 && budget.action.refuses())),
-            BudgetOf::Person(of) => budget.warned > 0 && *of == person,
-        });
-        let note = |(key, budget): (&BudgetKey, &Budget)| {
-            let (spent, currency) = (world.spent(key).unwrap_or(budget.spent), budget.currency.clone());
-            let whose = if key.of == BudgetOf::Workspace { "The workspace has" } else { "You have" };
-            let said = format!(
-                "{whose} spent {} of {} for this month.",
-                Money(spent).said(&currency),
-                Money(budget.amount).said(&currency)
-            );
-            let reason = Reason::BudgetWarning {
-                person: None,
-                percent: budget.warned,
-                spent,
-                amount: budget.amount,
-                currency,
-                ends: budget.ends(),
-                action: budget.action.key().into(),
-            };
-            let next = reason.next_step().unwrap_or_default();
-            BudgetNote { key: format!("{whose}-{}", budget.warned), text: format!("{said} {next}") }
-        };
-        Warnings { stops: warnings, budgets: budgets.map(note).collect() }
+    let read = async {
+        let workspace = workspace.clone();
+        state.engine().ask(move |world| announced(world, &workspace)).await
+    };
+    let Ok(all) = state.reads().warnings.get(state, workspace.clone(), read).await else { return Warnings::default() };
+    let stops = all.stops.iter().filter(|(owner, _)| owner == person).map(|(_, warning)| warning.clone());
+    let budgets = all.budgets.iter().filter(|budget| match &budget.of {
+        BudgetOf::Workspace => sees_all || budget.refuses,
+        BudgetOf::Person(of) => of == person,
     });
-    found.await.unwrap_or_default()
+    Warnings { stops: stops.collect(), budgets: budgets.map(|budget| budget.note.clone()).collect() }
+}
+
+fn announced(world: &World, workspace: &WorkspaceId) -> Announced {
+    let stop = |one: &Instance| {
+        let notice = one.notice()?;
+        let warning = Warning {
+            id: one.id,
+            name: one.name.to_string(),
+            at: notice.at,
+            why: notice.why,
+            is_draining: one.draining.is_some(),
+        };
+        Some((one.owner.clone(), warning))
+    };
+    let there = world.instances().filter(|one| !one.notices.is_empty() && one.workspace == *workspace);
+    let mut stops: Vec<(UserId, Warning)> = there.filter_map(stop).collect();
+    stops.sort_by(|(_, a), (_, b)| (a.at, &a.name).cmp(&(b.at, &b.name)));
+    let budgets = world.budgets(workspace).filter(|(_, budget)| budget.warned > 0).map(|(key, budget)| {
+        let refuses = budget.warned >= 100 && budget.action.refuses();
+        AnnouncedBudget { of: key.of.clone(), refuses, note: note(world, key, budget) }
+    });
+    Announced { stops, budgets: budgets.collect() }
+}
+
+fn note(world: &World, key: &BudgetKey, budget: &Budget) -> BudgetNote {
+    let (spent, currency) = (world.spent(key).unwrap_or(budget.spent), budget.currency.clone());
+    let whose = if key.of == BudgetOf::Workspace { "The workspace has" } else { "You have" };
+    let said = format!(
+        "{whose} spent {} of {} for this month.",
+        Money(spent).said(&currency),
+        Money(budget.amount).said(&currency)
+    );
+    let reason = Reason::BudgetWarning {
+        person: None,
+        percent: budget.warned,
+        spent,
+        amount: budget.amount,
+        currency,
+        ends: budget.ends(),
+        action: budget.action.key().into(),
+    };
+    let next = reason.next_step().unwrap_or_default();
+    BudgetNote { key: format!("{whose}-{}", budget.warned), text: format!("{said} {next}") }
 }
