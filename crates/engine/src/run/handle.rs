@@ -35,15 +35,13 @@ pub struct CommandId {
     text: String,
     /// A hash of what its giver said, if the order is made of that and might be made otherwise the next time.
     said: Option<String>,
-    /// Whether it was made just now, so that nothing can have been answered under it.
-    is_new: bool,
 }
 
 impl CommandId {
     /// Takes 8 to 80 letters, digits and hyphens.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         if text.len() >= 8 && is_id(text) {
-            return Ok(Self { text: text.to_owned(), said: None, is_new: false });
+            return Ok(Self { text: text.to_owned(), said: None });
         }
         let (count, start) = (text.len(), shortened(text));
         let message = format!(
@@ -52,15 +50,15 @@ impl CommandId {
         Err(Problem::new("command_id", message))
     }
 
-    /// A random one, for callers that never ask again: it is not looked up among those that were answered.
+    /// A random one, for callers that never ask again.
     pub fn random() -> Self {
-        Self { text: format!("{:032x}", rand::random::<u128>()), said: None, is_new: true }
+        Self { text: format!("{:032x}", rand::random::<u128>()), said: None }
     }
 
     /// The same id as that person's own: what two people choose must not meet.
     #[must_use]
     pub fn of(self, person: &atelier_domain::UserId) -> Self {
-        Self { text: digest(&format!("{} {}", person.as_str(), self.text), None), is_new: false, ..self }
+        Self { text: digest(&format!("{} {}", person.as_str(), self.text), None), ..self }
     }
 
     /// The same id, for what its giver said. The order made of it may be another the next time (names mean
@@ -73,7 +71,7 @@ impl CommandId {
     /// The id of another command of the same request, which says the same.
     #[must_use]
     pub fn beside(&self, what: &str) -> Self {
-        Self { text: digest(&format!("{}/{what}", self.text), None), said: self.said.clone(), is_new: false }
+        Self { text: digest(&format!("{}/{what}", self.text), None), said: self.said.clone() }
     }
 
     /// A hash of what its giver said.
@@ -164,8 +162,6 @@ impl Message {
 /// An order with all that can be worked out before its turn.
 pub(super) struct OrderMail {
     pub id: String,
-    /// Whether its id was made just now.
-    pub is_new: bool,
     pub workspace: WorkspaceId,
     pub payload: Option<Payload>,
     pub author: Author,
@@ -227,8 +223,7 @@ impl EngineHandle {
         let digest = id.said.unwrap_or_else(|| digest(&json, payload.as_ref()));
         let (reply, answer) = oneshot::channel();
         let sent = clock::instant();
-        let mail =
-            OrderMail { id: id.text, is_new: id.is_new, workspace, payload, author, input, json, digest, sent, reply };
+        let mail = OrderMail { id: id.text, workspace, payload, author, input, json, digest, sent, reply };
         self.send(Message::Order(Box::new(mail))).await?;
         answer.await.unwrap_or(Err(OrderError::Uncertain))
     }

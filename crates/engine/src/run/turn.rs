@@ -292,13 +292,8 @@ impl Loop {
         }
         let store = Arc::clone(&self.store);
         let asked: Vec<&str> = work.iter().filter_map(id).collect();
-        let guessed = match self.needs_no_look(work) {
-            true => store.begin_guessed(now.wall, self.epoch).await?,
-            false => None,
-        };
-        let (mut tx, answered) = match guessed {
-            Some(tx) => (tx, Answered::new()),
-            None => store.begin_batch(now.wall, self.epoch, &asked).await?.ok_or(Trouble::Fenced)?,
+        let Some((mut tx, answered)) = store.begin_batch(now.wall, self.epoch, &asked).await? else {
+            return Err(Trouble::Fenced);
         };
         self.refuse_strangers(&mut tx, work).await?;
         let twins = answer_known(work, &answered);
@@ -323,20 +318,13 @@ impl Loop {
         }
         texts.push(']');
         let outcome = self.step(&inputs, now)?;
+        let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
         let (boot, uptime) = self.time.boot();
+        let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts };
         let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());
         let is_all = fault != Commit::Fails && events.iter().all(Vec::is_empty);
         let writing = clock::instant();
-        loop {
-            let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
-            let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: &texts };
-            if tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref(), is_all).await? {
-                break;
-            }
-            // Another process has written, or a newer engine has taken over.
-            drop(tx);
-            (tx, _) = store.begin_batch(now.wall, self.epoch, &[]).await?.ok_or(Trouble::Fenced)?;
-        }
+        tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref(), is_all).await?;
         let told = work.iter().zip(events).zip(&outcome.replies);
         for ((item, event), reply) in
             told.flat_map(|((item, all), reply)| all.into_iter().map(move |one| ((item, one), reply)))
@@ -384,15 +372,6 @@ impl Loop {
         }
         self.tell(std::mem::take(work), twins, outcome, inputs.len(), revision, now);
         Ok(())
-    }
-
-    /// Whether nothing has to be looked up before these are stepped: none can have been answered before, and
-    /// their workspaces are known.
-    fn needs_no_look(&self, work: &[Work]) -> bool {
-        work.iter().all(|item| match item {
-            Work::Order(mail) => mail.is_new && self.workspaces.contains(&mail.workspace),
-            Work::Report(_) => true,
-        })
     }
 
     /// Answers, acts, and says how it goes. All of it is durable now.

@@ -38,21 +38,9 @@ pub(super) enum Tx<'store> {
     /// The engine's own connection, with a transaction that sqlx knows nothing of.
     Engine {
         connection: Taken<'store>,
-        stage: Stage,
+        /// Whether `commit` was among the statements.
+        is_committed: bool,
     },
-}
-
-/// How far a change of the engine's is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Nothing was said to the database. The revision is a guess, which the first statements check; so is that
-    /// this epoch is still the engine's.
-    Guessed {
-        epoch: i64,
-    },
-    Begun,
-    /// `commit` was among the statements.
-    Committed,
 }
 
 impl Deref for Tx<'_> {
@@ -79,8 +67,8 @@ impl Tx<'_> {
     async fn commit(self) -> sqlx::Result<()> {
         match self {
             Self::Pooled(tx) => tx.commit().await,
-            Self::Engine { mut connection, stage } => {
-                if stage == Stage::Begun {
+            Self::Engine { mut connection, is_committed } => {
+                if !is_committed {
                     sqlx::query("commit").execute(&mut *connection).await?;
                 }
                 connection.done();
@@ -92,10 +80,6 @@ impl Tx<'_> {
     async fn roll_back(self) -> sqlx::Result<()> {
         match self {
             Self::Pooled(tx) => tx.rollback().await,
-            Self::Engine { connection, stage: Stage::Guessed { .. } } => {
-                connection.done();
-                Ok(())
-            }
             Self::Engine { connection, .. } => connection.roll_back().await,
         }
     }
@@ -118,23 +102,10 @@ impl Store {
     pub(super) async fn begin_unnumbered(&self, now: Timestamp) -> Result<WriteTx<'_>> {
         let in_line = self.write_lock.lock().await;
         let tx = match &self.engine {
-            Some(engine) => Tx::Engine { connection: engine.take().await?, stage: Stage::Begun },
+            Some(engine) => Tx::Engine { connection: engine.take().await?, is_committed: false },
             None => Tx::Pooled(self.writer.begin().await?),
         };
         Ok(WriteTx { tx, store: self, _in_line: in_line, revision: 0, ordinal: 0, topics: BTreeSet::new(), now })
-    }
-}
-
-impl Store {
-    /// Starts a batch of the engine without a word to the database: what is published last is what there is,
-    /// unless another process has written. [`WriteTx::write_batch`] finds out. None on PostgreSQL, where
-    /// others write too.
-    pub(crate) async fn begin_guessed(&self, now: Timestamp, epoch: i64) -> Result<Option<WriteTx<'_>>> {
-        let Some(engine) = &self.engine else { return Ok(None) };
-        let in_line = self.write_lock.lock().await;
-        let tx = Tx::Engine { connection: engine.take().await?, stage: Stage::Guessed { epoch } };
-        let revision = self.live.newest() + 1;
-        Ok(Some(WriteTx { tx, store: self, _in_line: in_line, revision, ordinal: 0, topics: BTreeSet::new(), now }))
     }
 }
 

@@ -99,30 +99,6 @@ on_both! {
         it.stop().await;
     }
 
-    async fn what_another_process_writes_in_between_is_no_trouble(place: Place) {
-        let it = started(&place, Manner::Idle).await;
-        let pool = it.furnish(4).await;
-        let other = place.open().await;
-        let fresh = || NewOrder {
-            id: CommandId::random(),
-            payload: None,
-            author: author(),
-            command: it.command(submit(pool)),
-        };
-        for round in 1..=3 {
-            it.handle.order(fresh()).await.expect("queued");
-            let before = it.handle.status().revision;
-            // As `atelier token create` does, which this process does not hear of.
-            other.begin(Timestamp(round)).await.expect("begins").commit().await.expect("writes");
-            it.handle.order(fresh()).await.expect("queued");
-            assert_eq!(it.handle.status().revision, before + 2);
-        }
-        other.close().await;
-        assert_eq!(it.handle.status().reloads, 0);
-        it.stop().await;
-        assert_eq!(count(&place, "select count(*) from jobs").await, 6);
-    }
-
     async fn a_refusal_is_stored_and_repeated(place: Place) {
         let it = started(&place, Manner::Idle).await;
         let pool = it.furnish(1).await;

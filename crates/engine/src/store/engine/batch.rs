@@ -6,10 +6,10 @@ use atelier_domain::WorkspaceId;
 use atelier_domain::time::{Now, Timestamp};
 use sqlx::Row as _;
 
-use super::many::{Cell, Many, Statement, bind, in_list, run};
+use super::many::{Cell, Many, bind, in_list, run};
 use super::trace::{Trace, json};
-use crate::store::write::{Stage, Tx};
-use crate::store::{Error, Kind, Result, Store, WriteTx};
+use crate::store::write::Tx;
+use crate::store::{Kind, Result, Store, WriteTx};
 
 /// A command that was answered before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) struct BatchRow<'a> {
     pub boot: &'a str,
     pub uptime: i64,
     pub is_load: bool,
-    pub inputs: &'a str,
+    pub inputs: String,
 }
 
 impl Store {
@@ -130,8 +130,7 @@ impl WriteTx<'_> {
     }
 
     /// Writes all that a batch leaves behind. If it `is_all` that belongs to the change, the commit may go with
-    /// it; [`WriteTx::commit`] has to follow in any case. False if the revision was guessed and is another:
-    /// then nothing was written, and the change is to be begun anew.
+    /// it; [`WriteTx::commit`] has to follow in any case.
     pub(crate) async fn write_batch(
         &mut self,
         trace: &Trace,
@@ -139,7 +138,7 @@ impl WriteTx<'_> {
         commands: Vec<CommandRow<'_>>,
         snapshot: Option<&str>,
         is_all: bool,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let (kind, revision, now) = (self.kind(), self.revision, batch.now);
         self.topics.extend(&trace.topics);
         let mut answered =
@@ -165,16 +164,12 @@ impl WriteTx<'_> {
                 command.answer.into(),
             ]);
         }
-        let stage = match &self.tx {
-            Tx::Pooled(_) => None,
-            Tx::Engine { stage, .. } => Some(*stage),
-        };
         let mut batches = Many::new(
             "insert into batches (revision, epoch, wall, mono, boot, uptime, is_load, inputs, outcome) values",
             9,
             "",
         );
-        let cells: [Cell; 9] = [
+        batches.push([
             revision.into(),
             batch.epoch.into(),
             now.wall.0.into(),
@@ -184,52 +179,26 @@ impl WriteTx<'_> {
             i64::from(batch.is_load).into(),
             batch.inputs.into(),
             trace.hash.as_str().into(),
-        ];
-        let (mut taken, mut guarded): (Vec<Cell>, Vec<Cell>) = (Vec::new(), Vec::new());
-        if let Some(Stage::Guessed { epoch }) = stage {
-            taken = vec![revision.into(), epoch.into(), (revision - 1).into()];
-            guarded = cells.into();
-        } else {
-            batches.push(cells);
-        }
+        ]);
         let mut snapshots = Many::new("insert into snapshots (revision, wall, mono, records) values", 4, "");
         if let Some(records) = snapshot {
             snapshots.push([revision.into(), now.wall.0.into(), now.mono.0.into(), records.into()]);
         }
-        let mut statements: Vec<Statement<'_>> = Vec::new();
-        if !taken.is_empty() {
-            statements.push(("begin".to_owned(), &[]));
-            statements.push((TAKE_GUESSED.to_owned(), &taken));
-            statements.push((BATCH_GUESSED.to_owned(), &guarded));
-        }
+        let mut statements = Vec::new();
         trace.statements(kind, &mut statements);
         for table in [&answered, &payloads, &batches, &snapshots] {
             table.statements(kind, &mut statements);
         }
-        let Tx::Engine { connection, stage } = &mut self.tx else {
-            run(kind, &mut self.tx, &statements).await?;
-            return Ok(true);
+        let Tx::Engine { connection, is_committed } = &mut self.tx else {
+            return run(kind, &mut self.tx, &statements).await;
         };
         if is_all {
             statements.push(("commit".to_owned(), &[]));
         }
-        match run(kind, connection, &statements).await {
-            Ok(()) => *stage = if is_all { Stage::Committed } else { Stage::Begun },
-            Err(Error::Database(error)) if !taken.is_empty() && is_null_refused(&error) => return Ok(false),
-            Err(error) => return Err(error),
-        }
-        Ok(true)
+        run(kind, connection, &statements).await?;
+        *is_committed = is_all;
+        Ok(())
     }
-}
-
-/// Takes the next revision if it is the one that was guessed, and the epoch is still ours.
-const TAKE_GUESSED: &str = "update installation set revision = ? where epoch = ? and revision = ?";
-/// Right after it: if it has changed nothing, the row has no revision, which the table does not take.
-const BATCH_GUESSED: &str = "insert into batches (revision, epoch, wall, mono, boot, uptime, is_load, inputs, outcome) \
-     values (case changes() when 1 then ? end,?,?,?,?,?,?,?,?)";
-
-fn is_null_refused(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| error.kind() == sqlx::error::ErrorKind::NotNullViolation)
 }
 
 #[cfg(test)]
