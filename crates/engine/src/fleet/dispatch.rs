@@ -19,13 +19,6 @@ const REMEMBERED_TASKS: usize = 256;
 /// The pause before a database that did not answer is asked again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What the engine says.
-pub(super) enum Told {
-    Effects(Vec<Effect>),
-    /// What a job runs that is about to start.
-    Task(JobId, Box<Task>),
-}
-
 /// What jobs run, as far as it is remembered.
 #[derive(Default)]
 struct Tasks {
@@ -51,17 +44,11 @@ impl Tasks {
 }
 
 /// Carries effects out, one batch after another, in their order.
-pub(super) async fn run(fleet: Fleet, mut queue: mpsc::UnboundedReceiver<Told>) {
+pub(super) async fn run(fleet: Fleet, mut queue: mpsc::UnboundedReceiver<Vec<Effect>>) {
     let mut tasks = Tasks::default();
-    let mut told = Vec::new();
-    while queue.recv_many(&mut told, 64).await > 0 {
-        let mut effects = Vec::new();
-        for one in told.drain(..) {
-            match one {
-                Told::Effects(more) => effects.extend(more),
-                Told::Task(job, task) => tasks.remember(job, *task),
-            }
-        }
+    let mut batches = Vec::new();
+    while queue.recv_many(&mut batches, 64).await > 0 {
+        let effects: Vec<Effect> = batches.drain(..).flatten().collect();
         read_tasks(&fleet, &effects, &mut tasks).await;
         for effect in effects {
             carry_out(&fleet, effect, &tasks).await;

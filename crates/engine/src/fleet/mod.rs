@@ -28,8 +28,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atelier_domain::UserId;
+use atelier_domain::compute::NodeId;
 use atelier_domain::compute::size::SiteName;
-use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::world::Effect;
 use atelier_protocol::ToAgent;
 pub use blobs::Blobs;
@@ -68,8 +68,8 @@ struct Inner {
     /// Numbers connections, so that an old one is told from its successor.
     next: AtomicU64,
     people: Mutex<HashMap<UserId, LocalUser>>,
-    effects: mpsc::UnboundedSender<dispatch::Told>,
-    queue: Mutex<Option<mpsc::UnboundedReceiver<dispatch::Told>>>,
+    effects: mpsc::UnboundedSender<Vec<Effect>>,
+    queue: Mutex<Option<mpsc::UnboundedReceiver<Vec<Effect>>>>,
     /// Nodes whose connection has just ended: their drivers look whether they live.
     lost: mpsc::UnboundedSender<NodeId>,
     lost_queue: Mutex<Option<mpsc::UnboundedReceiver<NodeId>>>,
@@ -236,14 +236,7 @@ impl Fleet {
 impl Hands for Fleet {
     fn act(&self, effects: Vec<Effect>) {
         // The other end lives as long as the server.
-        let _ = self.inner.effects.send(dispatch::Told::Effects(effects));
-    }
-
-    fn submitted(&self, job: JobId, task: &str) {
-        // What cannot be read is read again from the store, and refused if it cannot be read there either.
-        if let Ok(task) = serde_json::from_str(task) {
-            let _ = self.inner.effects.send(dispatch::Told::Task(job, Box::new(task)));
-        }
+        let _ = self.inner.effects.send(effects);
     }
 }
 

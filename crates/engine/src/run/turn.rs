@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atelier_domain::WorkspaceId;
-use atelier_domain::compute::JobId;
 use atelier_domain::history::Event;
 use atelier_domain::reason::Reason;
 use atelier_domain::schedule::due::SMALL_STEP_BACK;
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
-use atelier_domain::world::{Answer, Effect, Input, Outcome, Report, World};
+use atelier_domain::world::{Answer, Input, Outcome, Report, World};
 use tokio::sync::{mpsc, watch};
 
 use super::catalogue::Catalogue;
@@ -298,7 +297,7 @@ impl Loop {
         self.refuse_strangers(&mut tx, work).await?;
         let twins = answer_known(work, &answered);
         if work.is_empty() && !is_load && !self.is_due(now) {
-            return Ok(tx.roll_back().await?);
+            return Ok(());
         }
 
         let snapshot = self.snapshot(now, &mut is_load);
@@ -321,10 +320,7 @@ impl Loop {
         let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
         let (boot, uptime) = self.time.boot();
         let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts };
-        let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());
-        let is_all = fault != Commit::Fails && events.iter().all(Vec::is_empty);
-        let writing = clock::instant();
-        tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref(), is_all).await?;
+        tx.write_batch(&trace, row, command_rows(work, &outcome), snapshot.as_deref()).await?;
         let told = work.iter().zip(events).zip(&outcome.replies);
         for ((item, event), reply) in
             told.flat_map(|((item, all), reply)| all.into_iter().map(move |one| ((item, one), reply)))
@@ -349,9 +345,11 @@ impl Loop {
             }
         }
         let revision = tx.revision();
+        let fault = self.options.commits.as_ref().map_or(Commit::Works, |fault| fault.0());
         if fault == Commit::Fails {
             return Err(Trouble::Test);
         }
+        let writing = clock::instant();
         tx.commit().await?;
         if fault == Commit::IsUncertain {
             return Err(Trouble::Test);
@@ -406,7 +404,6 @@ impl Loop {
             let told = judged.map_or(Err(OrderError::Uncertain), |judged| judged.map_err(OrderError::Refused));
             let _ = mail.reply.send(told);
         }
-        self.tell_what_runs(&work, &outcome);
         for (item, reply) in work.into_iter().zip(std::mem::take(&mut outcome.replies)) {
             // Whoever asked may have gone.
             match (item, reply) {
@@ -419,30 +416,6 @@ impl Loop {
         if !outcome.effects.is_empty() {
             metrics::counter!("atelier_engine_effects_total").increment(outcome.effects.len() as u64);
             self.hands.act(std::mem::take(&mut outcome.effects));
-        }
-    }
-
-    /// Tells what those jobs run that were submitted in this batch and start at once.
-    fn tell_what_runs(&self, work: &[Work], outcome: &Outcome) {
-        let starting: HashSet<JobId> = outcome
-            .effects
-            .iter()
-            .filter_map(|effect| match effect {
-                Effect::StartJob { part, array, .. } => Some(array.map_or(part.job, |place| place.first)),
-                _ => None,
-            })
-            .collect();
-        if starting.is_empty() {
-            return;
-        }
-        for (item, reply) in work.iter().zip(&outcome.replies) {
-            if let Work::Order(mail) = item
-                && let (Some(payload), Some(Ok(Answer::Job(job) | Answer::Jobs { first: job, .. }))) =
-                    (&mail.payload, reply)
-                && starting.contains(job)
-            {
-                self.hands.submitted(*job, &payload.body);
-            }
         }
     }
 

@@ -40,7 +40,6 @@ pub use agents::{Admission, LocalUser};
 pub use app_sessions::AppSession;
 pub use cluster_counts::NodeCounts;
 pub use decisions::{DecisionEntry, DecisionFilter, PowerChange};
-use engine::EngineConnection;
 pub(crate) use engine::{Answered, BatchRow, CommandRow, Trace, json};
 pub use engine::{Keep, Known, Loaded, Moment, Previous, Replay, ReplayError, Which};
 pub use environment::BaseEnvironment;
@@ -95,8 +94,6 @@ pub struct Store {
     /// A pool of one, so that a broken connection is replaced; the lock keeps callers in line without a
     /// time-out.
     writer: AnyPool,
-    /// What the engine writes through on SQLite, under the same lock.
-    engine: Option<EngineConnection>,
     write_lock: Mutex<()>,
     reader: Readers,
     live: Live,
@@ -129,13 +126,7 @@ impl Store {
     #[doc(hidden)]
     pub async fn limit_pages(&self, pages: u32) -> Result<()> {
         let _in_line = self.write_lock.lock().await;
-        let limit = format!("pragma max_page_count = {pages}");
-        sqlx::query(&limit).execute(&self.writer).await?;
-        if let Some(engine) = &self.engine {
-            let mut connection = engine.take().await?;
-            sqlx::query(&limit).execute(&mut *connection).await?;
-            connection.done();
-        }
+        sqlx::query(&format!("pragma max_page_count = {pages}")).execute(&self.writer).await?;
         Ok(())
     }
 
@@ -143,9 +134,6 @@ impl Store {
     pub async fn close(&self) {
         self.reader.close().await;
         let _waits_for_the_last_write = self.write_lock.lock().await;
-        if let Some(engine) = &self.engine {
-            engine.close().await;
-        }
         self.writer.close().await;
     }
 }

@@ -8,7 +8,6 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Executor as _, Pool};
 
-use super::engine::EngineConnection;
 use super::readers::Readers;
 use super::{Kind, Store, migrations, pool_options};
 use crate::live::Live;
@@ -98,11 +97,10 @@ impl Store {
             MigrateError::VersionMismatch(step) => OpenError::Different { step },
             source => OpenError::Migrate { source },
         })?;
-        let engine = (kind == Kind::Sqlite).then(|| EngineConnection::new(options.clone()));
         let reader = Readers::connect(kind, options).await.map_err(|source| OpenError::Connect { source })?;
         let folder = folder(kind, &writer).await.map_err(|source| OpenError::Connect { source })?;
         let write_lock = tokio::sync::Mutex::default();
-        let store = Self { kind, writer, engine, write_lock, reader, live: Live::starting_at(0), folder };
+        let store = Self { kind, writer, write_lock, reader, live: Live::starting_at(0), folder };
         let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
         Ok(Self { live: Live::starting_at(revision), ..store })
     }

@@ -1,14 +1,12 @@
 //! Changes: one transaction, one revision, its history, and then the news.
 
 use std::collections::BTreeSet;
-use std::ops::{Deref, DerefMut};
 
 use atelier_domain::history::{Actor, Event, Subject, Topic};
 use atelier_domain::{Timestamp, WorkspaceId};
-use sqlx::{Any, AnyConnection, Transaction};
+use sqlx::{Any, Transaction};
 use tokio::sync::MutexGuard;
 
-use super::engine::Taken;
 use super::{Result, Store};
 
 /// Who makes a change, from which request, and why.
@@ -23,66 +21,13 @@ pub struct Author {
 
 /// A change in the making. Dropped without [`WriteTx::commit`], nothing happened.
 pub struct WriteTx<'store> {
-    pub(super) tx: Tx<'store>,
+    pub(super) tx: Transaction<'static, Any>,
     store: &'store Store,
     _in_line: MutexGuard<'store, ()>,
     pub(super) revision: i64,
     ordinal: i64,
     pub(super) topics: BTreeSet<Topic>,
     now: Timestamp,
-}
-
-/// What a change is made through.
-pub(super) enum Tx<'store> {
-    Pooled(Transaction<'static, Any>),
-    /// The engine's own connection, with a transaction that sqlx knows nothing of.
-    Engine {
-        connection: Taken<'store>,
-        /// Whether `commit` was among the statements.
-        is_committed: bool,
-    },
-}
-
-impl Deref for Tx<'_> {
-    type Target = AnyConnection;
-
-    fn deref(&self) -> &AnyConnection {
-        match self {
-            Self::Pooled(tx) => tx,
-            Self::Engine { connection, .. } => connection,
-        }
-    }
-}
-
-impl DerefMut for Tx<'_> {
-    fn deref_mut(&mut self) -> &mut AnyConnection {
-        match self {
-            Self::Pooled(tx) => tx,
-            Self::Engine { connection, .. } => connection,
-        }
-    }
-}
-
-impl Tx<'_> {
-    async fn commit(self) -> sqlx::Result<()> {
-        match self {
-            Self::Pooled(tx) => tx.commit().await,
-            Self::Engine { mut connection, is_committed } => {
-                if !is_committed {
-                    sqlx::query("commit").execute(&mut *connection).await?;
-                }
-                connection.done();
-                Ok(())
-            }
-        }
-    }
-
-    async fn roll_back(self) -> sqlx::Result<()> {
-        match self {
-            Self::Pooled(tx) => tx.rollback().await,
-            Self::Engine { connection, .. } => connection.roll_back().await,
-        }
-    }
 }
 
 impl Store {
@@ -93,18 +38,13 @@ impl Store {
         let revision: i64 = sqlx::query_scalar("update installation set revision = revision + 1 returning revision")
             .fetch_one(&mut *tx)
             .await?;
-        let tx = Tx::Pooled(tx);
         Ok(WriteTx { tx, store: self, _in_line: in_line, revision, ordinal: 0, topics: BTreeSet::new(), now })
     }
 
-    /// Starts a change whose first statements, yet to come, take the next revision. On SQLite the first of
-    /// them is `begin`.
+    /// Starts a change whose first statement, yet to come, takes the next revision.
     pub(super) async fn begin_unnumbered(&self, now: Timestamp) -> Result<WriteTx<'_>> {
         let in_line = self.write_lock.lock().await;
-        let tx = match &self.engine {
-            Some(engine) => Tx::Engine { connection: engine.take().await?, is_committed: false },
-            None => Tx::Pooled(self.writer.begin().await?),
-        };
+        let tx = self.writer.begin().await?;
         Ok(WriteTx { tx, store: self, _in_line: in_line, revision: 0, ordinal: 0, topics: BTreeSet::new(), now })
     }
 }
@@ -167,11 +107,6 @@ impl WriteTx<'_> {
         self.ordinal += 1;
         self.topics.extend(event.topics());
         Ok(())
-    }
-
-    /// Lets the change go, as dropping it does, and keeps its connection.
-    pub(crate) async fn roll_back(self) -> Result<()> {
-        Ok(self.tx.roll_back().await?)
     }
 
     /// Makes the change durable and tells live pages. Only after this may a caller be answered.

@@ -8,7 +8,6 @@ use sqlx::Row as _;
 
 use super::many::{Cell, Many, bind, in_list, run};
 use super::trace::{Trace, json};
-use crate::store::write::Tx;
 use crate::store::{Kind, Result, Store, WriteTx};
 
 /// A command that was answered before.
@@ -88,24 +87,21 @@ impl Store {
         let mut revision: Option<i64> = None;
         let mut answered = Answered::new();
         let mut cells: Vec<Cell> = Vec::with_capacity(ids.len() + 1);
-        let mut text = String::new();
-        match self.kind() {
-            Kind::Postgres => {
-                let text = format!("{take}$1 returning revision");
-                revision = sqlx::query_scalar(&text).bind(epoch).fetch_optional(&mut *tx.tx).await?;
-            }
-            Kind::Sqlite => {
-                text = format!("begin;{take}? returning revision;");
-                cells.push(epoch.into());
-            }
+        if self.kind() == Kind::Postgres || ids.is_empty() {
+            let text = format!("{take}$1 returning revision");
+            revision = sqlx::query_scalar(&text).bind(epoch).fetch_optional(&mut *tx.tx).await?;
+        } else {
+            cells.push(epoch.into());
         }
+        cells.extend(ids.iter().map(|id| Cell::from(*id)));
+        // Filled up with the last one, so that there are few different texts.
+        let full = ids.len().next_power_of_two() - ids.len();
         if let Some(last) = ids.last() {
-            // Filled up with the last one, so that there are few different texts.
-            let full = ids.len().next_power_of_two();
-            cells.extend((0..full).map(|at| Cell::from(*ids.get(at).unwrap_or(last))));
-            text.push_str(&in_list(look, self.kind(), full));
-        }
-        if !text.is_empty() {
+            cells.extend((0..full).map(|_| Cell::from(*last)));
+            let text = match self.kind() {
+                Kind::Sqlite => format!("{take}? returning revision;{}", in_list(look, self.kind(), ids.len() + full)),
+                Kind::Postgres => in_list(look, self.kind(), ids.len() + full),
+            };
             for row in bind(sqlx::query(&text), &cells).fetch_all(&mut *tx.tx).await? {
                 if row.len() == 1 {
                     revision = Some(row.get(0));
@@ -129,15 +125,13 @@ impl WriteTx<'_> {
         Ok(found.is_some())
     }
 
-    /// Writes all that a batch leaves behind. If it `is_all` that belongs to the change, the commit may go with
-    /// it; [`WriteTx::commit`] has to follow in any case.
+    /// Writes all that a batch leaves behind.
     pub(crate) async fn write_batch(
         &mut self,
         trace: &Trace,
         batch: BatchRow<'_>,
         commands: Vec<CommandRow<'_>>,
         snapshot: Option<&str>,
-        is_all: bool,
     ) -> Result<()> {
         let (kind, revision, now) = (self.kind(), self.revision, batch.now);
         self.topics.extend(&trace.topics);
@@ -189,15 +183,7 @@ impl WriteTx<'_> {
         for table in [&answered, &payloads, &batches, &snapshots] {
             table.statements(kind, &mut statements);
         }
-        let Tx::Engine { connection, is_committed } = &mut self.tx else {
-            return run(kind, &mut self.tx, &statements).await;
-        };
-        if is_all {
-            statements.push(("commit".to_owned(), &[]));
-        }
-        run(kind, connection, &statements).await?;
-        *is_committed = is_all;
-        Ok(())
+        run(kind, &mut self.tx, &statements).await
     }
 }
 

@@ -14,7 +14,7 @@ use crate::store::{Kind, Result};
 const MOST_ROWS: usize = 256;
 
 /// Values that SQLite is given in one go; see [`run`].
-const TOGETHER: usize = 96;
+const TOGETHER: usize = 64;
 
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]

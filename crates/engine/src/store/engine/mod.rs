@@ -2,7 +2,6 @@
 //! statements.
 
 mod batch;
-mod connection;
 mod load;
 mod many;
 mod moment;
@@ -12,7 +11,6 @@ mod trace;
 
 pub use batch::Known;
 pub(crate) use batch::{Answered, BatchRow, CommandRow};
-pub(in crate::store) use connection::{EngineConnection, Taken};
 pub use load::{Loaded, Previous};
 pub use moment::{Moment, Which};
 pub use prune::Keep;
