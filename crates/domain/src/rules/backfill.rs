@@ -137,7 +137,7 @@ impl World {
             return;
         }
         let has_room = |free: &Resources| free.cores > 0 && free.memory > 0;
-        if !pool.free.keys().next_back().is_some_and(has_room) {
+        if !pool.free.keys().next_back().is_some_and(has_room) || !pool.may_fit() {
             return;
         }
         let from = cluster.backfill_from;

@@ -63,20 +63,18 @@ impl World {
             }
             // One that was over before anybody could say that it ran has run all the same.
             job.when.started.get_or_insert(wall);
+            let all_done = job
+                .allocations
+                .iter()
+                .all(|allocation| matches!(allocation.state, AllocationState::Exited | AllocationState::Off));
+            let is_going = matches!(job.phase, JobPhase::Starting { .. } | JobPhase::Running { .. });
+            if exit == Exit::Code(0) && all_done && is_going {
+                job.phase = JobPhase::Finalizing { until: now.plus(FINALIZE_LIMIT) };
+                job.when.ending.get_or_insert(wall);
+            }
         });
         match exit {
-            Exit::Code(0) => {
-                self.edit_job(part.job, |job| {
-                    let all_done = job
-                        .allocations
-                        .iter()
-                        .all(|allocation| matches!(allocation.state, AllocationState::Exited | AllocationState::Off));
-                    if all_done && matches!(job.phase, JobPhase::Starting { .. } | JobPhase::Running { .. }) {
-                        job.phase = JobPhase::Finalizing { until: now.plus(FINALIZE_LIMIT) };
-                        job.when.ending.get_or_insert(wall);
-                    }
-                });
-            }
+            Exit::Code(0) => {}
             Exit::Code(code) => self.end_job(part.job, Verdict::Exited { code }),
             Exit::OutOfMemory => self.end_job(part.job, Verdict::OutOfMemory),
             Exit::TimedOut => {
@@ -91,8 +89,14 @@ impl World {
             return;
         }
         self.note_pace(part.job);
-        // Said again, in case that report was lost.
-        self.job_exited(part, exit);
+        // Said again, in case that report was lost. A second word that all is well changes nothing.
+        let has_exited = self.jobs.get(&part.job).is_some_and(|job| {
+            let mut own = job.allocations.iter().filter(|allocation| allocation.node == part.node);
+            own.any(|allocation| allocation.state == AllocationState::Exited)
+        });
+        if !has_exited || exit != Exit::Code(0) {
+            self.job_exited(part, exit);
+        }
         self.allocation_off(part.job, part.node);
     }
 

@@ -27,7 +27,7 @@ impl World {
         }
         // Whoever runs there uses what is theirs, whether or not the rest of the node is idle.
         users.into_iter().for_each(|job| self.use_fair_share(job, millis));
-        self.edit_node(id, |node, _| node.settled = now);
+        self.settle_node(id);
     }
 
     /// Who pays what for so many milliseconds of a node, with what runs on it now.

@@ -184,8 +184,9 @@ impl World {
         let is_lazy = array.is_some() && count > self.made_at_once();
         if !is_lazy {
             for number in 0..count {
-                let place = whole.job(number).array.filter(|_| array.is_some());
-                self.insert_job(crate::compute::job::Job { array: place, ..whole.job(number) });
+                let mut job = whole.job(number);
+                job.array = job.array.filter(|_| array.is_some());
+                self.insert_job(job);
             }
         }
         if array.is_some() {

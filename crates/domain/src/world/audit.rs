@@ -240,7 +240,8 @@ impl World {
         check("queues", self.pools.values().all(|pool| pool.queue.is_sound()));
         let people = |world: &Self| {
             let teams = world.teams.iter().filter(|(_, team)| !team.people.is_empty());
-            teams.map(|(workspace, team)| (workspace.clone(), team.people.clone())).collect::<Vec<_>>()
+            let people = teams.flat_map(|(workspace, team)| team.people.iter().map(move |found| (workspace, found)));
+            people.map(|(workspace, (id, person))| (workspace.clone(), id.clone(), person.dump())).collect::<Vec<_>>()
         };
         let back = |world: &Self| {
             let sites = world.preemptible.iter().filter(|(_, nodes)| !nodes.is_empty());

@@ -201,7 +201,7 @@ impl World {
             used: tenths_of_core_hours(own.used),
             used_by_all: tenths_of_core_hours(own.used_by_all),
             weight: u64::from(own.weight),
-            weights: people.into_iter().map(weight).sum(),
+            weights: people.map(weight).sum(),
         })
     }
 

@@ -150,6 +150,21 @@ pub(crate) enum Due {
     Pool(PoolKey),
 }
 
+/// What the indexes keep of a job that is in no queue and waits for nobody.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    ends: Option<Mono>,
+    deadline: Option<Mono>,
+}
+
+impl Times {
+    /// None if there is more to keep.
+    fn of(job: &Job) -> Option<Self> {
+        let is_plain = !job.is_eligible() && Awaited::all_of(&job.spec).is_empty();
+        is_plain.then(|| Self { ends: job.ends(), deadline: job.deadline() })
+    }
+}
+
 /// Everything alive.
 #[derive(Clone, Debug, Default)]
 pub struct World {
@@ -370,10 +385,13 @@ impl World {
         }
         self.pool_mut(&key);
         if let (Some(pool), Some(job)) = (self.pools.get_mut(&key), self.jobs.get(&id)) {
+            let people = pool.queue.people().len();
             pool.add_job(job, share);
-        }
-        if let Some((workspace, person)) = line {
-            self.note_line(&workspace, &person, &key);
+            if pool.queue.people().len() != people
+                && let Some((workspace, person)) = line
+            {
+                self.note_line(&workspace, &person, &key);
+            }
         }
         self.deadlines.extend(deadline.map(|at| (at, Due::Job(id))));
         self.dirty.insert(key);
@@ -383,14 +401,17 @@ impl World {
         let Some(job) = self.jobs.get(&id) else { return };
         let (key, deadline) = (PoolKey::of_job(job), job.deadline());
         let line = job.is_eligible().then(|| (job.workspace.clone(), job.line().clone()));
-        if let Some(pool) = self.pools.get_mut(&key) {
-            pool.remove_job(job);
-        }
         for other in Awaited::all_of(&job.spec) {
             arrays::stop_waiting(&mut self.dependents, other, Waiter::Job(id));
         }
-        if let Some((workspace, person)) = line {
-            self.note_line(&workspace, &person, &key);
+        if let Some(pool) = self.pools.get_mut(&key) {
+            let people = pool.queue.people().len();
+            pool.remove_job(job);
+            if pool.queue.people().len() != people
+                && let Some((workspace, person)) = line
+            {
+                self.note_line(&workspace, &person, &key);
+            }
         }
         if let Some(at) = deadline {
             self.deadlines.remove(&(at, Due::Job(id)));
@@ -400,7 +421,7 @@ impl World {
 
     pub(crate) fn insert_job(&mut self, job: Job) {
         let id = job.id;
-        let (workspace, owner, counted) = (job.workspace.clone(), job.owner.clone(), self.counted(&job));
+        let (workspace, owner, counted) = (job.workspace.clone(), job.owner.clone(), Self::counted(&job));
         if let Some(place) = job.array {
             *self.members.entry(place.first).or_default() += 1;
         }
@@ -411,18 +432,51 @@ impl World {
     }
 
     pub(crate) fn edit_job<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
-        let before = self.counted(self.jobs.get(&id)?);
-        self.unindex_job(id);
-        let result = change(self.jobs.get_mut(&id)?);
-        self.index_job(id);
         let job = self.jobs.get(&id)?;
-        let after = self.counted(job);
-        if before != after {
-            let (workspace, owner) = (job.workspace.clone(), job.owner.clone());
+        let (before, times) = (Self::counted(job), Times::of(job));
+        if times.is_none() {
+            self.unindex_job(id);
+        }
+        let job = self.jobs.get_mut(&id)?;
+        let result = change(job);
+        let after = Self::counted(job);
+        let owner = (before != after).then(|| (job.workspace.clone(), job.owner.clone()));
+        match (times, Times::of(job)) {
+            (Some(before), Some(after)) => {
+                let key = PoolKey::of_job(job);
+                self.retime_job(id, key, before, after);
+            }
+            (Some(before), None) => {
+                let key = PoolKey::of_job(job);
+                self.retime_job(id, key, before, Times::default());
+                self.index_job(id);
+            }
+            (None, _) => self.index_job(id),
+        }
+        if let Some((workspace, owner)) = owner {
             self.count_job(&workspace, &owner, before, after);
         }
         self.changed(Key::Job(id));
         Some(result)
+    }
+
+    /// A job that is in no queue is found by its pool and by its times alone.
+    fn retime_job(&mut self, id: JobId, key: PoolKey, before: Times, after: Times) {
+        if before.ends != after.ends
+            && let Some(pool) = self.pools.get_mut(&key)
+        {
+            if let Some(end) = before.ends {
+                pool.ends.remove(&(end, id));
+            }
+            pool.ends.extend(after.ends.map(|end| (end, id)));
+        }
+        if before.deadline != after.deadline {
+            if let Some(at) = before.deadline {
+                self.deadlines.remove(&(at, Due::Job(id)));
+            }
+            self.deadlines.extend(after.deadline.map(|at| (at, Due::Job(id))));
+        }
+        self.dirty.insert(key);
     }
 
     pub(crate) fn remove_job(&mut self, id: JobId) -> Option<Job> {
@@ -436,7 +490,7 @@ impl World {
                 self.members.remove(&place.first);
             }
         }
-        self.count_job(&job.workspace, &job.owner, self.counted(&job), people::Counted::default());
+        self.count_job(&job.workspace, &job.owner, Self::counted(&job), people::Counted::default());
         self.drop_pool_if_empty(&PoolKey::of_job(&job));
         self.gone(Key::Job(id));
         Some(job)
@@ -503,6 +557,24 @@ impl World {
         self.index_node(id);
         self.changed(Key::Node(id));
         Some(result)
+    }
+
+    /// A node's time is in the ledger up to now. Only its deadline and what it will have cost follow from
+    /// that.
+    pub(crate) fn settle_node(&mut self, id: NodeId) {
+        self.count_burn(id, false);
+        let now = self.now.mono;
+        if let Some(node) = self.nodes.get_mut(&id) {
+            let before = Self::node_deadline(node);
+            node.settled = now;
+            let after = Self::node_deadline(node);
+            if before != after {
+                self.deadlines.remove(&(before, Due::Node(id)));
+                self.deadlines.insert((after, Due::Node(id)));
+            }
+            self.changed(Key::Node(id));
+        }
+        self.count_burn(id, true);
     }
 
     pub(crate) fn remove_node(&mut self, id: NodeId) -> Option<Node> {

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::queue::Seat;
 use super::{Key, PoolKey, World};
 use crate::compute::fair_share::{Amount, COUNTED_AHEAD, FairShare, FairShareRules, QueuePolicy, work_of};
 use crate::compute::job::{Job, JobSpec, Target};
 use crate::compute::quota::Resource;
 use crate::compute::{JobId, Resources};
 use crate::id::{UserId, WorkspaceId};
+use crate::time::Mono;
 
 /// What somebody's jobs have on nodes now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +44,8 @@ pub struct Person {
     pub running: Running,
     /// What that counts for, beside what is settled.
     pub metered: Amount,
-    waits_in: BTreeSet<PoolKey>,
+    /// The queues in which they have a line, with where it is found there.
+    waits_in: BTreeMap<PoolKey, Seat>,
 }
 
 impl Person {
@@ -50,6 +53,11 @@ impl Person {
     fn key(&self) -> u128 {
         let share = self.fair_share.unwrap_or_default();
         share.used.plus(self.metered).0 / u128::from(share.weight.max(1))
+    }
+
+    /// The same person with what follows from it, whatever their seats.
+    pub(super) fn dump(&self) -> (Option<FairShare>, Running, Amount, Vec<PoolKey>) {
+        (self.fair_share, self.running, self.metered, self.waits_in.keys().cloned().collect())
     }
 }
 
@@ -64,7 +72,16 @@ pub(crate) struct Team {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     running: Running,
-    metered: Amount,
+    /// Since when it is metered.
+    since: Option<Mono>,
+}
+
+impl Counted {
+    fn metered(&self, rules: &FairShareRules) -> Amount {
+        let ahead = COUNTED_AHEAD.as_millis().unsigned_abs();
+        let metered = self.since.map(|since| rules.amount(work_of(self.running.shape), ahead, since));
+        metered.unwrap_or_default()
+    }
 }
 
 /// Somebody's share, for people.
@@ -120,23 +137,24 @@ impl World {
 
     /// Changes what is known of a person; their lines move if their share did.
     fn edit_person(&mut self, workspace: &WorkspaceId, person: &UserId, change: impl FnOnce(&mut Person)) {
-        if !self.teams.contains_key(workspace) {
-            self.teams.insert(workspace.clone(), Team::default());
-        }
-        let Some(team) = self.teams.get_mut(workspace) else { return };
-        if !team.people.contains_key(person) {
-            team.people.insert(person.clone(), Person::default());
-        }
-        let Some(found) = team.people.get_mut(person) else { return };
+        let team = self.teams.entry(workspace.clone()).or_default();
+        let found = team.people.entry(person.clone()).or_default();
         let before = found.running;
         change(found);
         let key = found.key();
         // Whoever has less running than before may start something again.
         let frees = found.running.jobs < before.jobs || !before.shape.fits(found.running.shape);
-        for name in &found.waits_in {
+        if frees {
+            self.dirty.extend(found.waits_in.keys().cloned());
+        }
+        for (name, seat) in &found.waits_in {
             let Some(pool) = self.pools.get_mut(name) else { continue };
+            if self.dirty.contains(name) {
+                pool.queue.rekey(*seat, key, frees);
+                continue;
+            }
             let before = pool.queue.first();
-            pool.queue.rekey(person, key, frees);
+            pool.queue.rekey(*seat, key, frees);
             let after = pool.queue.first();
             // Somebody else is first now. Who needs no less than the one before cannot start either, nor
             // who fits nowhere.
@@ -156,9 +174,6 @@ impl World {
                 self.dirty.insert(name.clone());
             }
         }
-        if frees {
-            self.dirty.extend(found.waits_in.iter().cloned());
-        }
         if *found == Person::default() {
             team.people.remove(person);
         }
@@ -169,41 +184,36 @@ impl World {
         if matches!(pool, PoolKey::Instance(_)) {
             return;
         }
-        let waits = self.pools.get(pool).is_some_and(|pool| pool.queue.has_line(person));
-        let is_known = self.person(workspace, person).is_some_and(|person| person.waits_in.contains(pool));
-        if waits != is_known {
-            self.edit_person(workspace, person, |person| {
-                if waits {
-                    person.waits_in.insert(pool.clone());
-                } else {
-                    person.waits_in.remove(pool);
-                }
+        let seat = self.pools.get(pool).and_then(|pool| pool.queue.seat_of(person));
+        let known = self.person(workspace, person).and_then(|person| person.waits_in.get(pool).copied());
+        if seat != known {
+            self.edit_person(workspace, person, |person| match seat {
+                Some(seat) => drop(person.waits_in.insert(pool.clone(), seat)),
+                None => drop(person.waits_in.remove(pool)),
             });
         }
     }
 
     /// What a job counts for now: nothing while it waits, and nothing on its owner's own instance.
-    pub(super) fn counted(&self, job: &Job) -> Counted {
+    pub(super) fn counted(job: &Job) -> Counted {
         let has_nodes = !job.is_queued() || !job.own_nodes.is_empty();
         if !has_nodes || matches!(job.spec.target, Target::Instance(_)) {
             return Counted::default();
         }
-        let running = Running::needed(&job.spec);
-        let rules = self.fair_share_rules(&job.workspace);
-        let ahead = COUNTED_AHEAD.as_millis().unsigned_abs();
-        let metered = job.metered.map(|since| rules.amount(work_of(running.shape), ahead, since));
-        Counted { running, metered: metered.unwrap_or_default() }
+        Counted { running: Running::needed(&job.spec), since: job.metered }
     }
 
     pub(super) fn count_job(&mut self, workspace: &WorkspaceId, owner: &UserId, before: Counted, after: Counted) {
         if before == after {
             return;
         }
+        let rules = self.fair_share_rules(workspace);
+        let (less, more) = (before.metered(&rules), after.metered(&rules));
         self.edit_person(workspace, owner, |person| {
             let running = &mut person.running;
             running.jobs = running.jobs.saturating_sub(before.running.jobs) + after.running.jobs;
             running.shape = running.shape.minus(before.running.shape).plus(after.running.shape);
-            person.metered = person.metered.minus(before.metered).plus(after.metered);
+            person.metered = person.metered.minus(less).plus(more);
         });
     }
 
@@ -260,7 +270,7 @@ impl World {
         let running: BTreeSet<JobId> = self.on.values().flat_map(|on| on.jobs.iter().copied()).collect();
         for job in running.iter().filter_map(|id| self.jobs.get(id)).filter(|job| job.workspace == *workspace) {
             let sum = metered.entry(job.owner.clone()).or_default();
-            *sum = sum.plus(self.counted(job).metered);
+            *sum = sum.plus(Self::counted(job).metered(&rules));
         }
         for person in everybody {
             let metered = metered.remove(&person).unwrap_or_default();

@@ -11,6 +11,9 @@ use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
 use crate::id::WorkspaceId;
 use crate::time::Mono;
 
+/// Shapes that one look at what waits goes through.
+const MOST_SHAPES: usize = 32;
+
 /// What shares a queue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PoolKey {
@@ -277,6 +280,15 @@ impl Pool {
             }
         }
         found
+    }
+
+    /// Whether anything that waits may fit on what is free now. Looks at the shapes that wait, not at the jobs;
+    /// where there are many, or jobs that need several nodes, it says yes.
+    pub(crate) fn may_fit(&self) -> bool {
+        let shapes = &self.demand.shapes;
+        self.demand.gangs > 0
+            || shapes.len() > MOST_SHAPES
+            || shapes.keys().any(|shape| !self.fitting(*shape, 1).is_empty())
     }
 
     /// Nodes that are on their way out.

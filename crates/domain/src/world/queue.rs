@@ -4,6 +4,9 @@
 //! next" is the first job of the first line, whatever the number of jobs and people; served by arrival, all
 //! shares count the same and the first jobs of the lines decide.
 //!
+//! A share changes whenever a job starts or ends, and moves its person's lines in every queue. So lines are
+//! found by a [`Seat`], which is a number, and not by the id.
+//!
 //! Jobs of an array that are not made yet stand in their owner's line as well, as a [`Run`]: so many places
 //! at equal distances. Whatever is asked of a queue is answered as if all of them were there.
 
@@ -142,12 +145,16 @@ impl Wants {
     }
 }
 
-/// A line that can be served.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A person's number in one queue, as long as they have a line there. Nothing is ordered by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Seat(u64);
+
+/// A line that can be served. No two have the same first place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     key: u128,
     first: Place,
-    person: UserId,
+    seat: Seat,
 }
 
 /// One person's jobs, all of one priority.
@@ -156,6 +163,8 @@ struct Line {
     places: BTreeSet<Place>,
     /// Those that are not made yet, by the first of each run.
     runs: BTreeMap<Place, Run>,
+    /// The first of all, which is asked for far more often than it changes.
+    front: Option<Place>,
     len: usize,
     wants: Wants,
     key: u128,
@@ -164,9 +173,8 @@ struct Line {
 }
 
 impl Line {
-    fn head(&self, person: &UserId) -> Option<Head> {
-        let first = self.first()?;
-        Some(Head { key: self.key, first, person: person.clone() })
+    fn head(&self, seat: Seat) -> Option<Head> {
+        Some(Head { key: self.key, first: self.front?, seat })
     }
 
     fn first(&self) -> Option<Place> {
@@ -254,51 +262,48 @@ impl Iterator for InOrder<'_> {
 /// The lines of one lane and one priority.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    lines: BTreeMap<UserId, Line>,
+    lines: BTreeMap<Seat, Line>,
     heads: BTreeSet<Head>,
 }
 
 impl Group {
     /// Changes a line, and puts it where it belongs then.
-    fn edit(&mut self, person: &UserId, change: impl FnOnce(&mut Line)) {
-        if !self.lines.contains_key(person) {
-            self.lines.insert(person.clone(), Line::default());
-        }
-        let Some(line) = self.lines.get_mut(person) else { return };
-        if !line.is_parked
-            && let Some(head) = line.head(person)
-        {
-            self.heads.remove(&head);
-        }
+    fn edit(&mut self, seat: Seat, change: impl FnOnce(&mut Line)) {
+        let line = self.lines.entry(seat).or_default();
+        let (before, was_parked) = (line.head(seat), line.is_parked);
         change(line);
-        match line.head(person) {
-            None => drop(self.lines.remove(person)),
-            Some(head) if !line.is_parked => drop(self.heads.insert(head)),
-            Some(_) => {}
+        let (after, is_parked) = (line.head(seat), line.is_parked);
+        if after.is_none() {
+            self.lines.remove(&seat);
+        }
+        let (before, after) = (before.filter(|_| !was_parked), after.filter(|_| !is_parked));
+        if before != after {
+            if let Some(head) = before {
+                self.heads.remove(&head);
+            }
+            self.heads.extend(after);
         }
     }
 
     /// All jobs of lines that can be served, line by line.
     fn served(&self) -> impl Iterator<Item = JobId> {
-        let lines = self.heads.iter().filter_map(|head| self.lines.get(&head.person));
+        let lines = self.heads.iter().filter_map(|head| self.lines.get(&head.seat));
         lines.flat_map(Line::iter).map(|place| place.job)
     }
 
-    /// The same, after that one.
-    fn served_after(&self, job: &Job) -> impl Iterator<Item = JobId> {
-        let line = self.lines.get(job.line());
-        let after = Place::of(job);
+    /// The same, after a place in somebody's line.
+    fn served_after(&self, seat: Option<Seat>, after: Place) -> impl Iterator<Item = JobId> {
+        let line = seat.and_then(|seat| self.lines.get(&seat));
         let rest = line.into_iter().filter(|line| !line.is_parked).flat_map(move |line| line.iter_after(after));
-        let head = line.and_then(|line| line.head(job.line()));
+        let head = line.zip(seat).and_then(|(line, seat)| line.head(seat));
         let from = head.map_or(Bound::Unbounded, Bound::Excluded);
-        let others = self.heads.range((from, Bound::Unbounded)).filter_map(|head| self.lines.get(&head.person));
+        let others = self.heads.range((from, Bound::Unbounded)).filter_map(|head| self.lines.get(&head.seat));
         rest.chain(others.flat_map(Line::iter)).map(|place| place.job)
     }
 
     /// All lines in order, those that are left out for now among them.
     fn in_order(&self) -> Vec<(Head, &Line)> {
-        let mut lines: Vec<_> =
-            self.lines.iter().filter_map(|(person, line)| Some((line.head(person)?, line))).collect();
+        let mut lines: Vec<_> = self.lines.iter().filter_map(|(seat, line)| Some((line.head(*seat)?, line))).collect();
         lines.sort_by(|(one, _), (other, _)| one.cmp(other));
         lines
     }
@@ -308,6 +313,9 @@ impl Group {
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     order: QueueOrder,
+    /// Everybody who has a line.
+    seats: BTreeMap<UserId, Seat>,
+    last_seat: u64,
     groups: BTreeMap<GroupKey, Group>,
     len: usize,
 }
@@ -351,11 +359,17 @@ impl Queue {
 
     fn add(&mut self, at: &Standing<'_>, key: u128, count: u32, first: Place, insert: impl FnOnce(&mut Line)) {
         let key = Self::key_in(self.order, at.group, key);
-        self.groups.entry(at.group).or_default().edit(at.person, |line| {
+        let seat = self.seats.get(at.person).copied().unwrap_or_else(|| {
+            self.last_seat += 1;
+            self.seats.insert(at.person.clone(), Seat(self.last_seat));
+            Seat(self.last_seat)
+        });
+        self.groups.entry(at.group).or_default().edit(seat, |line| {
             line.key = key;
             // The one that was left out may not be the first any more.
-            if line.first().is_none_or(|before| first < before) {
+            if line.front.is_none_or(|before| first < before) {
                 line.is_parked = false;
+                line.front = Some(first);
             }
             insert(line);
             line.len += count as usize;
@@ -376,22 +390,29 @@ impl Queue {
     }
 
     fn take(&mut self, at: &Standing<'_>, count: u32, first: Place, remove: impl FnOnce(&mut Line) -> bool) -> bool {
+        let Some(seat) = self.seat_of(at.person) else { return false };
         let Some(group) = self.groups.get_mut(&at.group) else { return false };
-        if !group.lines.get(at.person).is_some_and(|line| line.contains(first)) {
+        if !group.lines.get(&seat).is_some_and(|line| line.contains(first)) {
             return false;
         }
         let mut was_there = false;
-        group.edit(at.person, |line| {
-            let is_first = line.first() == Some(first);
+        group.edit(seat, |line| {
             was_there = remove(line);
             if was_there {
-                line.is_parked &= !is_first;
+                if line.front == Some(first) {
+                    line.is_parked = false;
+                    line.front = line.first();
+                }
                 line.len -= count as usize;
                 line.wants.remove(at.spec, u64::from(count));
             }
         });
+        let is_over = !group.lines.contains_key(&seat);
         if group.lines.is_empty() {
             self.groups.remove(&at.group);
+        }
+        if is_over && !self.groups.values().any(|group| group.lines.contains_key(&seat)) {
+            self.seats.remove(at.person);
         }
         self.len -= if was_there { count as usize } else { 0 };
         was_there
@@ -400,8 +421,9 @@ impl Queue {
     /// A job is made that stood there all along; its place, and everybody's, stays what it was.
     pub(super) fn make(&mut self, job: &Job) {
         let place = Place::of(job);
+        let Some(seat) = self.seat_of(job.line()) else { return };
         let Some(group) = self.groups.get_mut(&group_of(job)) else { return };
-        let Some(line) = group.lines.get_mut(job.line()) else { return };
+        let Some(line) = group.lines.get_mut(&seat) else { return };
         let Some(run) = line.run_with(place).and_then(|first| line.runs.remove(&first)) else { return };
         let Some(index) = run.index_of(place) else { return };
         for part in [Run { count: index, ..run }, run.after(index + 1)] {
@@ -412,20 +434,20 @@ impl Queue {
         line.places.insert(place);
     }
 
-    /// Whether somebody has a line here.
-    pub(super) fn has_line(&self, person: &UserId) -> bool {
-        self.groups.values().any(|group| group.lines.contains_key(person))
+    /// Under which number somebody's lines are found, if they have one here.
+    pub(super) fn seat_of(&self, person: &UserId) -> Option<Seat> {
+        self.seats.get(person).copied()
     }
 
     /// Somebody has used more or less of their share, or may start again what they could not: their lines
     /// move.
-    pub(super) fn rekey(&mut self, person: &UserId, key: u128, unparks: bool) {
+    pub(super) fn rekey(&mut self, seat: Seat, key: u128, unparks: bool) {
         let order = self.order;
         for (name, group) in &mut self.groups {
             let key = Self::key_in(order, *name, key);
             let moves = |line: &Line| line.key != key || (unparks && line.is_parked);
-            if group.lines.get(person).is_some_and(moves) {
-                group.edit(person, |line| {
+            if group.lines.get(&seat).is_some_and(moves) {
+                group.edit(seat, |line| {
                     line.key = key;
                     line.is_parked &= !unparks;
                 });
@@ -436,17 +458,17 @@ impl Queue {
     /// Everybody's lines may be served again.
     pub(super) fn unpark_all(&mut self) {
         for group in self.groups.values_mut() {
-            let parked = group.lines.iter().filter(|(_, line)| line.is_parked).map(|(person, _)| person.clone());
-            for person in parked.collect::<Vec<_>>() {
-                group.edit(&person, |line| line.is_parked = false);
+            let parked = group.lines.iter().filter(|(_, line)| line.is_parked).map(|(seat, _)| *seat);
+            for seat in parked.collect::<Vec<_>>() {
+                group.edit(seat, |line| line.is_parked = false);
             }
         }
     }
 
     /// Leaves the line of a job out until something about its person changes.
     pub(crate) fn park(&mut self, job: &Job) {
-        if let Some(group) = self.groups.get_mut(&group_of(job)) {
-            group.edit(job.line(), |line| line.is_parked = true);
+        if let (Some(seat), Some(group)) = (self.seat_of(job.line()), self.groups.get_mut(&group_of(job))) {
+            group.edit(seat, |line| line.is_parked = true);
         }
     }
 
@@ -454,9 +476,11 @@ impl Queue {
     pub(super) fn reorder(&mut self, order: QueueOrder, key_of: impl Fn(&UserId) -> u128) {
         self.order = order;
         for (name, group) in &mut self.groups {
-            for person in group.lines.keys().cloned().collect::<Vec<_>>() {
-                let key = Self::key_in(order, *name, key_of(&person));
-                group.edit(&person, |line| line.key = key);
+            for (person, seat) in &self.seats {
+                if group.lines.contains_key(seat) {
+                    let key = Self::key_in(order, *name, key_of(person));
+                    group.edit(*seat, |line| line.key = key);
+                }
             }
         }
     }
@@ -500,23 +524,18 @@ impl Queue {
     /// A job's place in that order, from 1.
     pub fn position(&self, job: &Job) -> Option<u64> {
         let (key, place) = (group_of(job), Place::of(job));
-        let group = self.groups.get(&key)?;
-        let own = group.lines.get(job.line()).filter(|line| line.contains(place))?;
+        let (group, seat) = (self.groups.get(&key)?, self.seat_of(job.line())?);
+        let own = group.lines.get(&seat).filter(|line| line.contains(place))?;
         let before = self.groups.range(..key).flat_map(|(_, group)| group.lines.values());
         let before: usize = before.map(|line| line.len).sum();
         let within: usize = if self.takes_turns(key) {
             let turn = own.below(place);
-            let head = own.head(job.line())?;
-            let turns = |person: &UserId, line: &Line| {
-                let is_before = line.head(person).is_some_and(|other| other < head);
+            let head = own.head(seat)?;
+            let turns = |(other, line): (&Seat, &Line)| {
+                let is_before = line.head(*other).is_some_and(|other| other < head);
                 line.len.min(turn + usize::from(is_before))
             };
-            turn + group
-                .lines
-                .iter()
-                .filter(|(person, _)| *person != job.line())
-                .map(|(p, l)| turns(p, l))
-                .sum::<usize>()
+            turn + group.lines.iter().filter(|(other, _)| **other != seat).map(turns).sum::<usize>()
         } else {
             group.lines.values().map(|line| line.below(place)).sum()
         };
@@ -525,17 +544,16 @@ impl Queue {
 
     /// How many people have a job that goes before this one's line.
     pub fn people_before(&self, job: &Job) -> u64 {
-        let key = group_of(job);
-        let mut before: BTreeSet<&UserId> =
-            self.groups.range(..key).flat_map(|(_, group)| group.lines.keys()).collect();
-        if let Some(group) = self.groups.get(&key)
-            && let Some(head) = group.lines.get(job.line()).and_then(|line| line.head(job.line()))
+        let (key, seat) = (group_of(job), self.seat_of(job.line()));
+        let mut before: BTreeSet<Seat> =
+            self.groups.range(..key).flat_map(|(_, group)| group.lines.keys().copied()).collect();
+        if let (Some(group), Some(seat)) = (self.groups.get(&key), seat)
+            && let Some(head) = group.lines.get(&seat).and_then(|line| line.head(seat))
         {
-            let lines = group.lines.iter().filter(|(person, line)| line.head(person).is_some_and(|other| other < head));
-            before.extend(lines.map(|(person, _)| person));
+            let lines = group.lines.iter().filter(|(other, line)| line.head(**other).is_some_and(|other| other < head));
+            before.extend(lines.map(|(other, _)| *other));
         }
-        before.remove(job.line());
-        before.len() as u64
+        before.iter().filter(|other| Some(**other) != seat).count() as u64
     }
 
     /// Jobs that might start before the first one: the next of everybody, and then all the others, from where
@@ -550,7 +568,8 @@ impl Queue {
             Some((key, group, from)) => {
                 let later = self.groups.range((Bound::Excluded(key), Bound::Unbounded));
                 let later = later.flat_map(|(_, group)| group.served());
-                found.extend(group.served_after(from).chain(later).take(most - before));
+                let after = group.served_after(self.seat_of(from.line()), Place::of(from));
+                found.extend(after.chain(later).take(most - before));
             }
             None => found.extend(self.groups.values().flat_map(Group::served).take(most - before)),
         }
@@ -561,48 +580,52 @@ impl Queue {
 
     /// What somebody's lines need.
     pub(super) fn wants_of(&self, person: &UserId) -> impl Iterator<Item = &Wants> {
-        self.groups.values().filter_map(|group| group.lines.get(person)).map(|line| &line.wants)
+        self.lines_of(person).map(|line| &line.wants)
+    }
+
+    fn lines_of(&self, person: &UserId) -> impl Iterator<Item = &Line> {
+        let seat = self.seat_of(person);
+        self.groups.values().filter_map(move |group| group.lines.get(&seat?))
     }
 
     /// Somebody's jobs, in order.
     pub fn jobs_of(&self, person: &UserId) -> impl Iterator<Item = JobId> {
-        let lines = self.groups.values().filter_map(|group| group.lines.get(person));
-        lines.flat_map(Line::iter).map(|place| place.job)
+        self.lines_of(person).flat_map(Line::iter).map(|place| place.job)
     }
 
     /// The place right before a job in its line, or where it would stand.
     pub fn before(&self, job: &Job) -> Option<Place> {
-        let line = self.groups.get(&group_of(job))?.lines.get(job.line())?;
+        let line = self.groups.get(&group_of(job))?.lines.get(&self.seat_of(job.line())?)?;
         line.before(Place::of(job))
     }
 
     /// The first and the last place of somebody's line.
     pub fn ends_of(&self, lane: Lane, priority: Priority, person: &UserId) -> Option<(Place, Place)> {
-        let line = self.groups.get(&(lane, Reverse(priority)))?.lines.get(person)?;
-        Some((line.first()?, line.last()?))
+        let line = self.groups.get(&(lane, Reverse(priority)))?.lines.get(&self.seat_of(person)?)?;
+        Some((line.front?, line.last()?))
     }
 
     /// The first and the last place of all that were moved over, or behind, all others.
     pub fn ends_of_lane(&self, lane: Lane) -> Option<(Place, Place)> {
         let group = self.groups.get(&(lane, Reverse(Priority::Medium)))?;
-        let first = group.lines.values().filter_map(Line::first).min()?;
+        let first = group.lines.values().filter_map(|line| line.front).min()?;
         let last = group.lines.values().filter_map(Line::last).max()?;
         Some((first, last))
     }
 
     /// Whether somebody else waits too.
     pub fn has_others(&self, person: &UserId) -> bool {
-        self.groups.values().any(|group| group.lines.keys().any(|other| other != person))
+        self.seats.len() > usize::from(self.seats.contains_key(person))
     }
 
-    pub fn people(&self) -> BTreeSet<&UserId> {
-        self.groups.values().flat_map(|group| group.lines.keys()).collect()
+    pub fn people(&self) -> impl ExactSizeIterator<Item = &UserId> {
+        self.seats.keys()
     }
 
     /// What the audit compares: every line with its key and its jobs.
     pub(super) fn dump(&self) -> Vec<DumpedLine> {
         let lines = |(key, group): (&GroupKey, &Group)| {
-            let lines = group.lines.iter();
+            let lines = self.seats.iter().filter_map(|(person, seat)| Some((person, group.lines.get(seat)?)));
             let key = *key;
             let dump = move |(person, line): (&UserId, &Line)| {
                 let places: Vec<Place> = line.places.iter().copied().collect();
@@ -613,22 +636,27 @@ impl Queue {
         self.groups.iter().flat_map(lines).collect()
     }
 
-    /// Whether the lines that can be served are those that there are.
+    /// Whether the lines that can be served are those that there are, each under its person's seat.
     pub(super) fn is_sound(&self) -> bool {
         let is_sound = |group: &Group| {
             let served: BTreeSet<Head> = group
                 .lines
                 .iter()
                 .filter(|(_, line)| !line.is_parked)
-                .filter_map(|(person, line)| line.head(person))
+                .filter_map(|(seat, line)| line.head(*seat))
                 .collect();
             let is_counted = |line: &Line| {
                 line.places.len() + line.runs.values().map(|run| run.count as usize).sum::<usize>() == line.len
+                    && line.front == line.first()
             };
             served == group.heads && group.lines.values().all(is_counted)
         };
-        let len: usize = self.groups.values().flat_map(|group| group.lines.values()).map(|line| line.len).sum();
-        len == self.len && self.groups.values().all(is_sound)
+        let lines = || self.groups.values().flat_map(|group| &group.lines);
+        let len: usize = lines().map(|(_, line)| line.len).sum();
+        let taken: BTreeSet<Seat> = lines().map(|(seat, _)| *seat).collect();
+        let seats: BTreeSet<Seat> = self.seats.values().copied().collect();
+        let is_seated = taken == seats && seats.len() == self.seats.len();
+        is_seated && len == self.len && self.groups.values().all(is_sound)
     }
 }
 

@@ -1,4 +1,4 @@
-"""Says when triggers fire, by looking at every single minute: the oracle for tests/schedule_zones.rs.
+"""Says when triggers fire, by looking at every single minute: the oracle for tests/domain/schedule_zones.rs.
 
 It reads the rules of crates/domain/src/schedule/mod.rs and nothing else of the product: the calendar is Python's
 datetime, the zones are Python's zoneinfo, and there is no search, only "does this minute fire?".

@@ -1,9 +1,5 @@
 //! What is promised about turns: shares follow weights, nobody starves, limits hold up nobody else,
 //! dependencies and moves do what they say.
-#![cfg(feature = "zones")]
-
-mod script;
-mod support;
 
 use std::collections::BTreeMap;
 
@@ -19,14 +15,11 @@ use atelier_domain::time::Span;
 use atelier_domain::world::{About, Answer, Effect, Exit, MoveTo, Order, PoolKey, Record, World};
 use atelier_domain::{UserId, WorkspaceId};
 use proptest::prelude::*;
-use script::{Stage, cores, gang, job, scale, size};
-use support::golden;
+
+use crate::script::{Stage, cores, gang, job, scale, size};
+use crate::support::{cases, golden};
 
 const POOL: ClusterId = ClusterId(1);
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
-}
 
 /// A cluster of so many nodes with four cores each.
 fn stage(nodes: u32) -> Stage {
@@ -65,7 +58,7 @@ fn waiting(stage: &Stage) -> Vec<u64> {
 // ---------------------------------------------------------------------------------------------------------
 
 proptest! {
-    #![proptest_config(config(12))]
+    #![proptest_config(cases(6))]
 
     /// Where everybody wants more than there is, what each gets follows their weight: within a twentieth of
     /// the whole once everybody has had dozens of jobs, whatever the length and the width of their jobs.
@@ -320,7 +313,7 @@ fn jobs_are_held_and_moved() {
 }
 
 proptest! {
-    #![proptest_config(config(64))]
+    #![proptest_config(cases(32))]
 
     /// Whatever is moved, the order that is said is the order of the places, and nobody is lost.
     #[test]
@@ -496,7 +489,7 @@ fn a_long_queue_is_looked_at_piece_by_piece() {
 }
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(cases(100))]
 
     /// Where jobs take the time that they may, the first in the queue starts no later with backfill than
     /// without: the same World goes on both ways, and the starts are compared.
@@ -553,7 +546,7 @@ proptest! {
 
 fn spot_cluster(stage: &mut Stage, name: &str, max: u32) -> ClusterId {
     let order = Order::CreateCluster {
-        name: script::compute(name),
+        name: crate::script::compute(name),
         size: size("small"),
         scale: scale(0, max, Span::seconds(30)),
         tier: Tier::Preemptible,

@@ -3,7 +3,6 @@
 //! zone data.
 //!
 //! The years are past or near enough that the tz databases of both sides agree on them.
-#![cfg(feature = "zones")]
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,5 +1,4 @@
 //! Where jobs are quick, nodes get the next ones ahead of time, and give them back when they wait.
-#![allow(missing_docs, reason = "tests")]
 
 use atelier_domain::compute::cluster::ScaleSettings;
 use atelier_domain::compute::job::{JobSpec, JobState, Priority, Target};

@@ -1,9 +1,5 @@
 //! Runs of scenarios: the same bytes every time, and figures that can be worked out by hand.
 
-#![allow(dead_code, reason = "each test file uses a part of what they share")]
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -12,7 +8,8 @@ use atelier_domain::compute::job::Priority;
 use atelier_domain::time::Timestamp;
 use atelier_simulate::{Draft, Recorded, Report, Scenario, Stopped, simulate};
 use proptest::prelude::*;
-use support::{BASE, run, with};
+
+use crate::support::{BASE, run, with};
 
 const MINUTE: u64 = 60_000;
 

@@ -1,9 +1,7 @@
 //! Golden files: what people review in plain text instead of in code.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden` writes them anew; the difference is then read
-//! like code.
-
-mod support;
+//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test domain golden::` writes them anew; the
+//! difference is then read like code.
 
 use std::fmt::Write as _;
 
@@ -17,7 +15,8 @@ use atelier_domain::compute::{JobId, NodeId, ScheduleId};
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::id::UserId;
 use atelier_domain::time::Span;
-use support::golden;
+
+use crate::support::golden;
 
 #[test]
 fn the_access_matrix_is_reviewed() {

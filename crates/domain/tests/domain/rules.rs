@@ -1,9 +1,5 @@
 //! What the rules promise, stated one by one: stop and delete arrive from everywhere, silence leads out of
 //! every phase, refusals change nothing, queues are fair, the ledger adds up, and a World is its records.
-#![cfg(feature = "zones")]
-
-mod script;
-mod support;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,11 +26,12 @@ use atelier_domain::world::{
     Order, Outcome, PoolKey, Record, Report, ScheduleTarget, World,
 };
 use proptest::prelude::*;
-use script::{
+
+use crate::script::{
     Stage, compute, cores, family, gang, idle_after, job, local, new_instance, ok, order_elsewhere, order_of, retry,
     scale, size, startup, timetable,
 };
-use support::golden;
+use crate::support::{cases, golden};
 
 // ---- every phase of an instance
 // -------------------------------------------------------------------------------------
@@ -190,7 +187,7 @@ fn all_are_told_to_go(stage: &Stage, from: usize, when: &str) {
 fn stop_and_delete_go_on_telling_when_nobody_answers() {
     for wanted in InstanceState::ALL {
         for order in [Order::StopInstance(LAB), Order::DeleteInstance(LAB)] {
-            let when = format!("{} while {}", script::say_order(&order), wanted.key());
+            let when = format!("{} while {}", crate::script::say_order(&order), wanted.key());
             let mut stage = in_state(*wanted);
             stage.must("Ada", order.clone());
             let from = stage.outcomes.len();
@@ -428,7 +425,7 @@ fn bad_orders() -> Vec<(&'static str, Order)> {
         timetable: timetable("0 9 * * *"),
         jobs,
     };
-    let later = |minutes: i64| Timestamp(script::MORNING + minutes * 60_000);
+    let later = |minutes: i64| Timestamp(crate::script::MORNING + minutes * 60_000);
     let many_tags = || Tags((0..21).map(|number| (format!("t{number}"), String::new())).collect());
     let several = |scale: ScaleSettings, tags: Tags| {
         let change = ClusterChange { scale: Some(scale), queue: Some(QueuePolicy::plain()), tags: Some(tags) };
@@ -454,7 +451,7 @@ fn bad_orders() -> Vec<(&'static str, Order)> {
         ("a size of no cores", sized(Resources::new(0, 1, 0), 0, local())),
         ("a size of 5,000 cores", sized(Resources::new(5_000, 1, 0), 0, local())),
         ("a size that costs the world", sized(Resources::new(1, 1, 0), u64::MAX, local())),
-        ("a size in use, otherwise", Order::PutSize(Size { shape: cores(5), ..script::sizes().remove(0) })),
+        ("a size in use, otherwise", Order::PutSize(Size { shape: cores(5), ..crate::script::sizes().remove(0) })),
         ("a size in use, away", Order::RemoveSize(size("small"))),
         ("a size that is not there, away", Order::RemoveSize(size("huge"))),
         ("a name that is taken", Order::CreateInstance(Box::new(new("train-pool", "small")))),
@@ -684,10 +681,6 @@ fn what_drivers_and_agents_say_at_length_is_kept_short() {
 }
 
 /// `PROPTEST_CASES` runs more of them.
-fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
-}
-
 // ---- queues
 // ---------------------------------------------------------------------------------------------------------
 
@@ -723,7 +716,7 @@ fn an_instance_runs_one_job_for_each_core_as_far_as_memory_goes() {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(64))]
 
     /// Places in a queue are by priority and then by arrival, whatever is raised, lowered and canceled.
     #[test]
@@ -1104,7 +1097,7 @@ fn without_plans(world: &World) -> Vec<Record> {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(64))]
 
     /// The same inputs at the same times give the same outcomes, and the same World.
     #[test]

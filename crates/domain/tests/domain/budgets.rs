@@ -1,8 +1,5 @@
 //! What is promised about budgets: warned of once and in time, refused exactly when all is spent, free again
 //! when the month is over.
-#![cfg(feature = "zones")]
-
-mod script;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +13,9 @@ use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::{About, Answer, Exit, Key, Order, Record, Report, World};
 use atelier_domain::{UserId, WorkspaceId};
 use proptest::prelude::*;
-use script::{MORNING, Stage, cores, job, new_instance, ok, scale, size};
+
+use crate::script::{MORNING, Stage, cores, job, new_instance, ok, scale, size};
+use crate::support::cases;
 
 const POOL: ClusterId = ClusterId(1);
 
@@ -115,7 +114,7 @@ fn new_work_is_refused_with_the_numbers_and_who_can_raise_it() {
             Order::WakeInstance(lab),
             Order::CreateInstance(Box::new(new_instance("other", "small"))),
             Order::CreateCluster {
-                name: script::compute("more-pool"),
+                name: crate::script::compute("more-pool"),
                 size: size("small"),
                 scale: scale(0, 1, Span::seconds(30)),
                 tier: atelier_domain::compute::size::Tier::Dedicated,
@@ -145,7 +144,7 @@ fn new_work_is_refused_with_the_numbers_and_who_can_raise_it() {
     assert_eq!(warnings(&stage).len(), before);
     assert!(refusals(&mut stage).iter().take(6).all(Result::is_ok));
     // Another workspace has nothing to do with it.
-    let outcome = stage.step(vec![script::order_elsewhere(Order::SetHalfLife(Span::hours(24)))]);
+    let outcome = stage.step(vec![crate::script::order_elsewhere(Order::SetHalfLife(Span::hours(24)))]);
     assert!(matches!(outcome.replies[0], Some(Ok(_))));
 }
 
@@ -266,7 +265,7 @@ fn what_was_warned_of_survives_a_restart() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(cases(20))]
 
     /// Whatever runs and whatever people change: no threshold is warned of twice in a month; what was spent
     /// is what the ledger says and what has run up since; a submit is refused exactly when all of a budget

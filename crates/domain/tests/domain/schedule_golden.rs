@@ -1,10 +1,7 @@
 //! Golden files of schedules: sentences, refusals, and previews across changes of the clocks.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test schedule_golden` writes them anew; the difference is
-//! then read like code.
-#![cfg(feature = "zones")]
-
-mod support;
+//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test domain schedule_golden::` writes them anew; the
+//! difference is then read like code.
 
 use std::fmt::Write as _;
 
@@ -12,7 +9,8 @@ use atelier_domain::Timestamp;
 use atelier_domain::schedule::recurrence::Parts;
 use atelier_domain::schedule::{Action, Cron, LocalTime, Recurrence, Schedule, Timetable, Trigger, Zone, action};
 use atelier_domain::text::Problem;
-use support::golden;
+
+use crate::support::golden;
 
 /// A cron expression, or the JSON of a recurrence.
 fn trigger(text: &str) -> Result<Trigger, Problem> {

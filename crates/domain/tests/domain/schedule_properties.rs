@@ -1,5 +1,4 @@
 //! What holds for every schedule in every zone at every instant.
-#![cfg(feature = "zones")]
 
 use std::collections::BTreeSet;
 
@@ -14,6 +13,8 @@ use atelier_domain::time::Span;
 use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+
+use crate::support::cases;
 
 const MINUTE: i64 = 60_000;
 
@@ -151,7 +152,7 @@ fn schedule(sample: &Sample, since: Timestamp) -> Schedule {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn firings_strictly_increase_and_none_lies_between(sample in sample(), from in instant(), part in 0.0f64..1.0) {

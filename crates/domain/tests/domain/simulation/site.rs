@@ -21,8 +21,8 @@ use atelier_domain::world::{
 };
 use atelier_domain::{UserId, WorkspaceId};
 
-use crate::dice::Dice;
-use crate::reality::{Faults, Reality};
+use super::dice::Dice;
+use super::reality::{Fault, Faults, Reality};
 
 /// 2026-03-02 08:00 UTC, a Monday.
 const MORNING: i64 = 1_772_438_400_000;
@@ -48,11 +48,11 @@ struct Site {
     is_verbose: bool,
 }
 
-/// Runs one site to its end and says what was wrong.
-pub fn simulate(seed: u64, is_verbose: bool) -> Vec<String> {
+/// Runs one site to its end and says what was wrong, and which faults came about.
+pub fn simulate(seed: u64, is_verbose: bool) -> (Vec<String>, BTreeSet<Fault>) {
     let mut site = Site::new(seed, is_verbose, false);
     site.live();
-    site.wrong
+    (site.wrong, site.reality.struck)
 }
 
 /// All outcomes of one site as text.
@@ -133,6 +133,7 @@ impl Site {
         }
         if self.kills && self.dice.percent(1) {
             // Killed before the commit: nothing of it happened; agents and callers say it again.
+            self.reality.struck.insert(Fault::KilledBeforeCommit);
             let records = self.world.records();
             let _ = self.world.step(&inputs, now);
             self.world = lazy(World::load(records, now));
@@ -149,6 +150,7 @@ impl Site {
         self.note(&inputs, &outcome);
         let effects = if self.kills && self.dice.percent(2) {
             // Killed after it: the effects were never told, but follow from the records.
+            self.reality.struck.insert(Fault::KilledAfterCommit);
             self.world = lazy(World::load(self.world.records(), now));
             self.wake = Some(self.now + 1);
             if self.is_verbose {
@@ -368,6 +370,7 @@ impl Site {
             let pause = if self.dice.percent(60) { self.dice.between(1, 5_000) } else { self.dice.between(1, 400_000) };
             self.pass(self.now + pause);
             if self.kills && self.dice.percent(5) {
+                self.reality.struck.insert(Fault::ClockJumps);
                 self.skew = self.dice.between(0, 18_000_000) as i64 - 9_000_000;
             }
             self.wish();

@@ -1,9 +1,6 @@
 //! What the rules promise about instances: scripts and who trusts them, rebuilds, the waterfall, history,
 //! scheduled stops that are announced, put off, left out or wait for jobs, idle rules, jobs of the owner
 //! alone, and what comes next.
-#![cfg(feature = "zones")]
-
-mod script;
 
 use atelier_domain::compute::idle::{IdlePolicy, IdleRules, Source};
 use atelier_domain::compute::instance::{Instance, InstanceState, Trigger};
@@ -20,7 +17,8 @@ use atelier_domain::world::{
     About, Answer, Effect, Exit, Key, NewInstance, NextLine, Order, Record, Report, ScheduleTarget, World,
 };
 use atelier_domain::{UserId, WorkspaceId};
-use script::{MORNING, Stage, cores, idle_after, job, new_instance, ok, script, startup, timetable};
+
+use crate::script::{MORNING, Stage, cores, idle_after, job, new_instance, ok, script, startup, timetable};
 
 const LAB: InstanceId = InstanceId(1);
 const MINUTE: Span = Span::minutes(1);
@@ -363,7 +361,7 @@ fn everything_that_is_done_to_an_instance_is_in_its_history() {
     stage.must("Bo", Order::DeleteInstance(InstanceId(2)));
     stage.must("Ada", Order::StopInstance(LAB));
     stage.pass(MINUTE);
-    stage.must("Ada", Order::ResizeInstance { instance: LAB, size: script::size("tiny") });
+    stage.must("Ada", Order::ResizeInstance { instance: LAB, size: crate::script::size("tiny") });
     stage.pass(MINUTE);
     stage.must("Ines", Order::WakeInstance(LAB));
     stage.pass(MINUTE);

@@ -1,10 +1,6 @@
 //! Environments in the core: jobs wait for them without a node, and end with those that cannot be built. And
 //! recipes, of any text.
 
-#![cfg(feature = "zones")]
-
-mod script;
-
 use std::collections::BTreeMap;
 
 use atelier_domain::compute::job::{EndedAs, JobSpec, Target, Verdict};
@@ -15,7 +11,8 @@ use atelier_domain::reason::Reason;
 use atelier_domain::time::Span;
 use atelier_domain::world::{Effect, Exit, Order};
 use proptest::prelude::*;
-use script::{Stage, cores, job, scale};
+
+use crate::script::{Stage, cores, job, scale};
 
 fn on_pool(shape: Resources) -> JobSpec {
     job(Target::Cluster(ClusterId(1)), shape)

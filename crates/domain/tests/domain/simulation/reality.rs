@@ -7,7 +7,7 @@ use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{InstanceId, JobId, NodeId, Resources};
 use atelier_domain::world::{AllocationKey, Effect, Exit, FoundNode, Report};
 
-use crate::dice::Dice;
+use super::dice::Dice;
 
 /// How a part ended that was given back without having begun.
 const GIVEN_BACK: Exit = Exit::Code(-1);
@@ -38,6 +38,38 @@ impl Faults {
         setup_fails: 0,
         slowest: 1_000,
     };
+}
+
+/// One kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    LostLaunch,
+    FailedLaunch,
+    LostEffect,
+    Twice,
+    NodeDies,
+    NodeGoesSilent,
+    StartRefused,
+    SetupFails,
+    KilledBeforeCommit,
+    KilledAfterCommit,
+    ClockJumps,
+}
+
+impl Fault {
+    pub const ALL: [Self; 11] = [
+        Self::LostLaunch,
+        Self::FailedLaunch,
+        Self::LostEffect,
+        Self::Twice,
+        Self::NodeDies,
+        Self::NodeGoesSilent,
+        Self::StartRefused,
+        Self::SetupFails,
+        Self::KilledBeforeCommit,
+        Self::KilledAfterCommit,
+        Self::ClockJumps,
+    ];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +122,8 @@ pub struct Reality {
     counter: u64,
     /// What went wrong in the real world: the properties that only it can judge.
     pub wrong: Vec<String>,
+    /// The faults that came about.
+    pub struck: BTreeSet<Fault>,
     /// How long each job would run, by its id.
     durations: BTreeMap<JobId, (u64, i32)>,
 }
@@ -104,8 +138,18 @@ impl Reality {
             reports: BTreeMap::new(),
             counter: 0,
             wrong: Vec::new(),
+            struck: BTreeSet::new(),
             durations: BTreeMap::new(),
         }
+    }
+
+    /// Whether a fault comes about, in so many of a hundred throws.
+    fn strikes(&mut self, dice: &mut Dice, fault: Fault, chance: u64) -> bool {
+        let strikes = dice.percent(chance);
+        if strikes {
+            self.struck.insert(fault);
+        }
+        strikes
     }
 
     pub fn job_will_run(&mut self, job: JobId, millis: u64, code: i32) {
@@ -129,7 +173,7 @@ impl Reality {
             arrives = arrives.max(node.last_word);
             node.last_word = arrives;
         }
-        let copies = 1 + usize::from(dice.percent(self.faults.twice));
+        let copies = 1 + usize::from(self.strikes(dice, Fault::Twice, self.faults.twice));
         for copy in 0..copies {
             let id = self.counter as usize * 4 + copy;
             self.reports.insert(id, report.clone());
@@ -160,11 +204,11 @@ impl Reality {
                 if let Some(node) = self.nodes.get_mut(&id).filter(|node| node.machine == Machine::Booting) {
                     node.machine = Machine::Up;
                     self.say(dice, Some(id), Report::NodeUp(id));
-                    if dice.percent(self.faults.node_dies) {
+                    if self.strikes(dice, Fault::NodeDies, self.faults.node_dies) {
                         let at = self.now + dice.between(1, 3_600_000);
                         self.at(at, Event::Dies(id));
                     }
-                    if dice.percent(self.faults.node_goes_silent) {
+                    if self.strikes(dice, Fault::NodeGoesSilent, self.faults.node_goes_silent) {
                         let at = self.now + dice.between(1, 1_800_000);
                         self.at(at, Event::CutOff(id));
                     }
@@ -321,13 +365,14 @@ impl Reality {
                     | Effect::Transfer { .. }
                     | Effect::BuildEnvironment { .. }
             );
-            if to_agent && dice.percent(self.faults.lost_effect) {
+            if to_agent && self.strikes(dice, Fault::LostEffect, self.faults.lost_effect) {
                 continue;
             }
             let soon = self.now + dice.between(1, self.faults.slowest);
             match effect.clone() {
                 Effect::Launch { node, shape, .. } => {
-                    if self.nodes.contains_key(&node) || dice.percent(self.faults.lost_launch) {
+                    if self.nodes.contains_key(&node) || self.strikes(dice, Fault::LostLaunch, self.faults.lost_launch)
+                    {
                         continue;
                     }
                     let fresh = RealNode {
@@ -339,7 +384,7 @@ impl Reality {
                         last_word: 0,
                     };
                     self.nodes.insert(node, fresh);
-                    let event = if dice.percent(self.faults.failed_launch) {
+                    let event = if self.strikes(dice, Fault::FailedLaunch, self.faults.failed_launch) {
                         Event::LaunchFails(node)
                     } else {
                         Event::BootDone(node)
@@ -348,7 +393,7 @@ impl Reality {
                     self.at(at, event);
                 }
                 Effect::Terminate { node, .. } => {
-                    if dice.percent(self.faults.lost_effect) {
+                    if self.strikes(dice, Fault::LostEffect, self.faults.lost_effect) {
                         continue;
                     }
                     // A launch that comes after this must not make it again.
@@ -368,23 +413,24 @@ impl Reality {
                 Effect::AskBack { part } => self.give_back(dice, part),
                 Effect::EndJob { part, grace, .. } => self.end_part(dice, part, grace.as_millis().unsigned_abs()),
                 Effect::SetUp { instance, node, generation, .. } => {
-                    let fails = dice.percent(self.faults.setup_fails);
+                    let fails = self.strikes(dice, Fault::SetupFails, self.faults.setup_fails);
                     self.at(soon + 1_000, Event::SetUp(instance, generation, node, fails));
                 }
                 Effect::RunScript { instance, node, generation, .. } => {
-                    let fails = dice.percent(self.faults.setup_fails);
+                    let fails = self.strikes(dice, Fault::SetupFails, self.faults.setup_fails);
                     self.at(soon + 5_000, Event::Script(instance, generation, node, fails));
                 }
                 Effect::Transfer { instance, generation, .. } => {
-                    let fails = dice.percent(self.faults.setup_fails);
+                    let fails = self.strikes(dice, Fault::SetupFails, self.faults.setup_fails);
                     self.at(soon, Event::Transferred(instance, generation, fails));
                 }
                 Effect::Resize { instance, generation, .. } => {
-                    let fails = dice.percent(self.faults.setup_fails);
+                    let fails = self.strikes(dice, Fault::SetupFails, self.faults.setup_fails);
                     self.at(soon, Event::Resized(instance, generation, fails));
                 }
                 Effect::BuildEnvironment { hash } => {
-                    let failure = dice.percent(self.faults.setup_fails).then(|| "line 1 failed".into());
+                    let failure =
+                        self.strikes(dice, Fault::SetupFails, self.faults.setup_fails).then(|| "line 1 failed".into());
                     self.say(dice, None, Report::Environment { hash, failure });
                 }
             }
@@ -392,7 +438,7 @@ impl Reality {
     }
 
     fn start_part(&mut self, dice: &mut Dice, part: AllocationKey, shape: Resources) {
-        let refuses = dice.percent(self.faults.start_refused);
+        let refuses = self.strikes(dice, Fault::StartRefused, self.faults.start_refused);
         let Some(node) = self.nodes.get_mut(&part.node).filter(|node| node.machine == Machine::Up) else { return };
         if let Some(exit) = node.over.get(&part).copied() {
             let word = if exit == GIVEN_BACK { Report::JobGivenBack(part) } else { Report::JobOff { part, exit } };

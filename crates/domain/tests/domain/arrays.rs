@@ -1,8 +1,5 @@
 //! What is promised about arrays: they are the same jobs one by one, they cost what runs of them, and the
 //! whole of one can be waited for, ended, held and moved.
-#![cfg(feature = "zones")]
-
-mod script;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +15,9 @@ use atelier_domain::world::{
     Answer, ArrayChange, Effect, Exit, Input, Key, MoveTo, Order, Outcome, PoolKey, Record, World,
 };
 use proptest::prelude::*;
-use script::{Stage, cores, gang, job, order_of, retry, scale, size};
+
+use crate::script::{Stage, cores, gang, job, order_of, retry, scale, size};
+use crate::support::cases;
 
 const POOL: ClusterId = ClusterId(1);
 
@@ -288,7 +287,7 @@ impl Both {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     /// Whatever people do and however queues are served, with backfill, retries, limits, dependencies and
     /// restarts: an array starts the same jobs in the same order on the same nodes as those jobs one by one,
@@ -461,7 +460,7 @@ fn what_can_never_start_is_set_aside_as_a_whole() {
     stage.must("Ada", Order::PauseCluster(POOL));
     let first = array(&mut stage, "Ada", gang(POOL, cores(4), 3), 500);
     let limit = |limit| {
-        let resource = Resource::Cores(script::family("general"));
+        let resource = Resource::Cores(crate::script::family("general"));
         Order::SetLimit { scope: Scope::Workspace, resource, limit }
     };
     stage.must("Owner", limit(Some(8_000)));

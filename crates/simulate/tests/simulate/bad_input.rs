@@ -1,17 +1,16 @@
 //! What cannot be run is refused: by field, with what is wrong and what would be right, and never with a
 //! panic.
 
-mod support;
-
 use std::ops::ControlFlow;
 
 use atelier_simulate::{Draft, Recorded, Scenario, simulate};
 use proptest::prelude::*;
-use support::{BASE, refused, with};
+
+use crate::support::{BASE, refused, run, with};
 
 #[test]
 fn the_base_itself_is_taken() {
-    let report = support::run(BASE);
+    let report = run(BASE);
     assert_eq!(report.policies.len(), 3);
 }
 
@@ -171,7 +170,10 @@ fn all_that_is_wrong_is_said_at_once() {
     assert_eq!(refused.problems.len(), 3, "{refused}");
     assert_eq!(refused.to_string().lines().count(), 3);
     // A cluster that is wrong is so under every policy, and is said once.
-    assert_eq!(support::refused(&with("min = 0\nmax = 6", "min = 9\nmax = 6\norder = \"lifo\"")).problems.len(), 3);
+    assert_eq!(
+        crate::support::refused(&with("min = 0\nmax = 6", "min = 9\nmax = 6\norder = \"lifo\"")).problems.len(),
+        3
+    );
 }
 
 #[test]

@@ -1,11 +1,7 @@
 //! Golden files of the engine's core: every reason as a sentence, the verb tables, and plans as timelines.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test golden_engine` writes them anew; the difference is
-//! then read like code.
-#![cfg(feature = "zones")]
-
-mod script;
-mod support;
+//! `UPDATE_GOLDEN=1 cargo test -p atelier-domain --test domain golden_engine::` writes them anew; the
+//! difference is then read like code.
 
 use std::fmt::Write as _;
 
@@ -21,10 +17,11 @@ use atelier_domain::schedule::{Action, StopJobs};
 use atelier_domain::text::Problem;
 use atelier_domain::time::{Mono, Span, Timestamp};
 use atelier_domain::world::{Exit, FoundNode, Order, Report, ScheduleTarget};
-use script::{
+
+use crate::script::{
     Stage, cores, family, gang, idle_after, job, local, new_instance, retry, scale, size, startup, timetable,
 };
-use support::golden;
+use crate::support::golden;
 
 // ---- reasons
 // --------------------------------------------------------------------------------------------------------
@@ -698,7 +695,7 @@ fn stops() {
     stage.must("Ines", stop("0 9 * * *", StopJobs::Now));
     stage.say("Fifteen minutes before the stop people are warned; somebody wants one hour more.");
     stage.pass_until(50 * 60_000);
-    let until = |hours: u32| Timestamp(script::MORNING).plus(Span::hours(hours));
+    let until = |hours: u32| Timestamp(crate::script::MORNING).plus(Span::hours(hours));
     stage.must("Ines", Order::PostponeStop { instance: lab, until: until(2) });
     stage.pass_until(121 * 60_000);
     stage.say("This one is left out.");
@@ -720,8 +717,10 @@ fn stops() {
 #[test]
 fn scripts_and_rebuild() {
     let mut stage = Stage::roomy();
-    let scripts =
-        Scripts { creation: Some(script::script(Span::minutes(10))), startup: Some(script::script(Span::minutes(5))) };
+    let scripts = Scripts {
+        creation: Some(crate::script::script(Span::minutes(10))),
+        startup: Some(crate::script::script(Span::minutes(5))),
+    };
     let new = atelier_domain::world::NewInstance {
         owner: atelier_domain::UserId::new("ines"),
         owner_name: "Ines".into(),

@@ -1,6 +1,5 @@
 //! A scripted reality for tests of the core: drivers and agents that do at once and exactly what they are
 //! told, unless the script says otherwise, and a timeline of all that happens, for people to read.
-#![allow(dead_code, reason = "each test file that includes this module uses a part of it")]
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
