@@ -1,6 +1,6 @@
 //! Building the server's binary.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::failure::{Failure, Result};
@@ -22,22 +22,28 @@ pub fn build_with_site(workspace: &Workspace, profile: Profile) -> Result<PathBu
     let toolchain = setup::wasm::ensure(workspace)?;
     match profile {
         // Side by side: either half has stretches in which it keeps one core busy only.
-        Profile::Dev => thread::scope(|scope| {
-            let server = scope.spawn(|| build_dev(workspace));
-            let site = site::build(workspace, &toolchain);
-            let server = server.join().unwrap_or_else(|_| Err(Failure::new("building the server panicked")));
-            site.and(server)
-        }),
+        Profile::Dev => {
+            let (server, _) = beside(|| build_dev(workspace), || site::build(workspace, &toolchain))?;
+            Ok(server)
+        }
         Profile::Release => {
-            let agent = build_agent(workspace)?;
-            let site = site::build(workspace, &toolchain)?;
+            let (agent, site) = beside(|| build_agent(workspace), || site::build(workspace, &toolchain))?;
             build_release(workspace, &site, &agent)
         }
     }
 }
 
+fn beside<A: Send, B>(one: impl FnOnce() -> Result<A> + Send, other: impl FnOnce() -> Result<B>) -> Result<(A, B)> {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        let one = one.join().unwrap_or_else(|_| Err(Failure::new("a build panicked")))?;
+        Ok((one, other?))
+    })
+}
+
 /// Builds the server alone.
-pub fn build_dev(workspace: &Workspace) -> Result<PathBuf> {
+fn build_dev(workspace: &Workspace) -> Result<PathBuf> {
     let what = "Building the server";
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--bin=atelier"]).args(PRODUCT);
@@ -45,7 +51,7 @@ pub fn build_dev(workspace: &Workspace) -> Result<PathBuf> {
     Ok(workspace.target().join("debug/atelier"))
 }
 
-fn build_release(workspace: &Workspace, site: &Site, agent: &PathBuf) -> Result<PathBuf> {
+fn build_release(workspace: &Workspace, site: &Site, agent: &Path) -> Result<PathBuf> {
     let what = "Building the server, optimised";
     let mut cargo = workspace.cargo();
     cargo.args(["build", "--bin=atelier", "--package=atelier", "--features=ssr", "--release"]);

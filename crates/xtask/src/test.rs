@@ -133,19 +133,23 @@ fn native(workspace: &Workspace, selections: &[&[&str]], filter: &[OsString]) ->
     };
     let has_nextest = has_nextest(workspace);
     for packages in selections {
-        if !has_nextest {
-            // This runs the examples in the documentation, too.
-            let what = "Building the native tests";
-            step(what, || compile::run(cargo().args(["test", "--no-run"]).args(*packages), what))?;
-            step("Native tests", || {
-                process::run(cargo().args(["test", "--no-fail-fast"]).args(*packages).args(for_cargo_test(filter)))
-            })?;
-            continue;
-        }
-        let profile = if is_ci() { "--profile=ci" } else { "--profile=default" };
-        step("Native tests", || process::run(cargo().args(["nextest", "run", profile]).args(*packages).args(filter)))?;
+        // Benchmarks are examples: they are linked where they are measured, not here.
+        let what = "Building the native tests";
+        step(what, || compile::run(cargo().args(["test", "--no-run", "--tests"]).args(*packages), what))?;
+        step("Native tests", || {
+            let mut run = cargo();
+            match has_nextest {
+                true => {
+                    let profile = if is_ci() { "--profile=ci" } else { "--profile=default" };
+                    run.args(["nextest", "run", "--tests", profile]).args(*packages).args(filter);
+                }
+                false => {
+                    run.args(["test", "--no-fail-fast", "--tests"]).args(*packages).args(for_cargo_test(filter));
+                }
+            }
+            process::run(&mut run)
+        })?;
         if filter.is_empty() && *packages != XTASK {
-            // nextest leaves out the examples in the documentation
             step("Examples in the documentation", || {
                 process::run(cargo().args(["test", "--doc", "--quiet"]).args(*packages))
             })?;

@@ -5,7 +5,7 @@
 //! it is open. What people do, the page tells: the cursor was moved with the keyboard (which typing does) or
 //! with the mouse, something was typed into a terminal. Those signs are looked for, and only those count.
 //! They belong to the version of code-server that this product installs; what it does in a browser is tested
-//! with it (`cargo xtask test vscode`).
+//! with it (`cargo xtask test --only vscode`).
 
 use std::io;
 use std::pin::Pin;
