@@ -221,7 +221,9 @@ impl Browser {
         let response = self.raw(request).await;
         let (head, body) = response.into_parts();
         let bytes = to_bytes(body, 10_000_000).await.expect("a body");
-        Page { status: head.status, headers: head.headers, text: String::from_utf8_lossy(&bytes).into_owned() }
+        // Leptos' marks between two pieces of text, which nobody sees.
+        let text = String::from_utf8_lossy(&bytes).replace("<!>", "");
+        Page { status: head.status, headers: head.headers, text }
     }
 
     /// Sends a request and keeps its cookies, but leaves the body as it comes.

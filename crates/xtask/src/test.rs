@@ -1,6 +1,6 @@
 //! `cargo xtask test`: the core, which is lints, native tests and the browser tests against the server just
-//! built; by `--only` a part of it, or a suite that is no part of it. `cargo xtask ci` runs the core and as many
-//! suites as there is time for.
+//! built; by `--only` a part of it, or a suite beside it. `cargo xtask ci` runs the core and as many suites
+//! as there is time for.
 
 mod ci;
 

@@ -95,8 +95,8 @@ async fn dial(address: SocketAddr, app: &str, cookie: &str, path: &str, is_socke
     (stream, String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Waits until the other end has closed a connection, and gives what still came. Nothing else would ever close
-/// it.
+/// Waits until the other end has closed a connection, and gives what still came. Nothing else would ever
+/// close it.
 async fn closes(mut stream: TcpStream, what: &str) -> String {
     let mut rest = Vec::new();
     let closed = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;

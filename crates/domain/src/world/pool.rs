@@ -282,8 +282,8 @@ impl Pool {
         found
     }
 
-    /// Whether anything that waits may fit on what is free now. Looks at the shapes that wait, not at the jobs;
-    /// where there are many, or jobs that need several nodes, it says yes.
+    /// Whether anything that waits may fit on what is free now. Looks at the shapes that wait, not at the
+    /// jobs; where there are many, or jobs that need several nodes, it says yes.
     pub(crate) fn may_fit(&self) -> bool {
         let shapes = &self.demand.shapes;
         self.demand.gangs > 0

@@ -1,5 +1,5 @@
-//! `cargo xtask bench build`: how long people wait for the compiler, each time in a clone of its own: from the
-//! clone to the first page, from an edit of a page to the restarted server, and for a release.
+//! `cargo xtask bench build`: how long people wait for the compiler, in a clone of its own: from the clone to
+//! the first page, from an edit of a page to the restarted server, and for a release.
 //!
 //! Crates are downloaded before anything is timed. The time of processors is what two trees are best compared
 //! by: it hardly depends on what else the machine does.

@@ -62,7 +62,7 @@ pub(super) fn start(program: &Path, folder: &Path) -> Result<Ended, String> {
             drop(child.wait());
             mark.store(true, Ordering::Release);
         };
-        std::thread::Builder::new().name("reap".into()).stack_size(64 << 10).spawn(reap)?;
+        std::thread::Builder::new().name("reap".into()).stack_size(256 << 10).spawn(reap)?;
         Ok(ended)
     };
     began().map_err(|error| format!("its agent could not be started: {error}"))
