@@ -304,7 +304,7 @@ impl Group {
     /// All lines in order, those that are left out for now among them.
     fn in_order(&self) -> Vec<(Head, &Line)> {
         let mut lines: Vec<_> = self.lines.iter().filter_map(|(seat, line)| Some((line.head(*seat)?, line))).collect();
-        lines.sort_by(|(one, _), (other, _)| one.cmp(other));
+        lines.sort_by_key(|(head, _)| *head);
         lines
     }
 }

@@ -680,7 +680,6 @@ fn what_drivers_and_agents_say_at_length_is_kept_short() {
     assert!(said < 200_000, "{said} bytes are written down");
 }
 
-/// `PROPTEST_CASES` runs more of them.
 // ---- queues
 // ---------------------------------------------------------------------------------------------------------
 
