@@ -304,7 +304,7 @@ impl EngineHandle {
     }
 
     /// Which World [`EngineHandle::ask`] looks at now: two equal turns had the same one, since only batches
-    /// change it. Nothing while the loop is not running, when nobody knows.
+    /// change it. Nothing while the loop is not running.
     pub fn turn(&self) -> Option<Turn> {
         self.status.borrow().turn()
     }
