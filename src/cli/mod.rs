@@ -80,7 +80,8 @@ pub fn main() -> ExitCode {
         "serve" => {
             telemetry::start(&config);
             warn_of_unknown_variables();
-            finish(block_on(serve::run(config, crate::router::build)))
+            let restored = if sub.get_flag(ACCEPT) { serve::Restored::Accept } else { serve::Restored::Refuse };
+            finish(block_on(serve::run(config, restored, crate::router::build)))
         }
         "environment" => finish(block_on(environment::build(config))),
         "editor" => finish(block_on(editor::install(config))),
@@ -96,6 +97,15 @@ pub fn main() -> ExitCode {
         },
         _ => ExitCode::from(2),
     }
+}
+
+/// A decision for one start, so it's no setting.
+const ACCEPT: &str = "accept-restored-database";
+
+fn accept_restored() -> Arg {
+    Arg::new(ACCEPT).long(ACCEPT).action(clap::ArgAction::SetTrue).help(
+        "Goes on with a database that was restored from a backup; what it doesn't know moves to quarantine",
+    )
 }
 
 fn command() -> Command {
@@ -114,7 +124,7 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(Command::new("serve").about("Runs the portal and its engine")))
+        .subcommand(with_settings(Command::new("serve").about("Runs the portal and its engine").arg(accept_restored())))
         .subcommand(with_settings(
             Command::new("config").about("Prints the settings in force and where each comes from, secrets masked"),
         ))

@@ -9,6 +9,8 @@ use atelier_engine::drivers::Driver;
 use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings};
 use atelier_engine::fleet::{Fleet, Signer};
 use atelier_engine::live::Cut;
+use atelier_engine::marks::MarksFile;
+use atelier_engine::restore;
 use atelier_engine::run::{DataLock, Engine, MachineClock, Options, StartError, make_room};
 use atelier_engine::store::{Missing, Store};
 use axum_server::Handle;
@@ -27,8 +29,16 @@ use crate::server::{agents, first_owner, ssh, uploads};
 /// How long running requests may take to end when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// What to do with a database that is older than the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restored {
+    Refuse,
+    /// The operator has said that it was restored on purpose.
+    Accept,
+}
+
 /// Runs the server until it is told to stop. An error is one line for people.
-pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Result<(), String> {
+pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> axum::Router) -> Result<(), String> {
     let started = clock::instant();
     // The port first: a second server must not touch the data of the first.
     let listener = bind("listen", config.listen)?;
@@ -43,7 +53,10 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
     let lock = lock_data(&config)?;
     // It tries bubblewrap out, which is a process or two: meanwhile the database is opened.
     let machine = tokio::task::spawn_blocking(Machine::look);
-    let store = Arc::new(open_store(&config, Missing::Make).await?);
+    let store = Arc::new(open_own_store(&config).await?);
+    let marks = fitting(&store, &config, restored).await?;
+    store.count_with(Arc::clone(&marks));
+    tokio::spawn(Arc::clone(&marks).keep());
     let metrics = PrometheusBuilder::new()
         .set_buckets(&[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0])
         .map_err(|error| error.to_string())?
@@ -134,6 +147,9 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
     }
     state.presence().flush(state.store(), clock::now()).await;
     state.tokens().flush(state.store(), clock::now()).await;
+    if let Err(error) = marks.flush() {
+        tracing::warn!(%error, "how far ids were counted could not be noted");
+    }
     // A database that does not answer must not keep us from ending.
     if tokio::time::timeout(Duration::from_secs(5), state.store().close()).await.is_err() {
         tracing::warn!("the database did not answer; its connections are dropped");
@@ -190,6 +206,45 @@ fn lock_data(config: &Config) -> Result<Option<DataLock>, String> {
         Err(StartError::Lock(..)) => Ok(None),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Opens the database of this data directory. One that has had a database does not get an empty one.
+async fn open_own_store(config: &Config) -> Result<Store, String> {
+    let kept = MarksFile::read(&config.data)?;
+    let missing = if kept.is_some() { Missing::Refuse } else { Missing::Make };
+    open_store(config, missing).await.map_err(|why| match kept {
+        Some(kept) if why.contains("there is no Atelier database there yet") => format!(
+            "the data in {} belongs to the installation {}, but its database is missing. Restore it from a backup, or \
+             choose another directory with --data",
+            config.data.display(),
+            kept.installation
+        ),
+        _ => why,
+    })
+}
+
+/// Makes sure that database and data directory belong together, and takes an older database back if that was
+/// asked for.
+async fn fitting(store: &Store, config: &Config, restored: Restored) -> Result<Arc<MarksFile>, String> {
+    if restored == Restored::Accept {
+        let accepted = restore::accept(store, &config.data, clock::now()).await.map_err(|error| error.to_string())?;
+        match accepted {
+            Some(accepted) => {
+                for node in &accepted.ended {
+                    tracing::warn!("{node} was ended: the restored database doesn't know it");
+                }
+                for held in &accepted.held {
+                    tracing::warn!(bytes = held.bytes, "in quarantine: {} ({})", held.what, held.name);
+                }
+                for instance in &accepted.put_back {
+                    tracing::warn!("the home of {instance} is back from the trash");
+                }
+                tracing::warn!("the restored database was accepted; everybody has to sign in again");
+            }
+            None => tracing::info!("the database isn't older than the data: there was nothing to accept"),
+        }
+    }
+    restore::check(store, &config.data).await.map(Arc::new).map_err(|error| error.to_string())
 }
 
 /// The driver that makes nodes on this machine.

@@ -9,7 +9,7 @@ use crate::access::Role;
 use crate::compute::job::Priority;
 use crate::compute::{JobId, NodeId, ScheduleId};
 use crate::id::UserId;
-use crate::text::and_list;
+use crate::text::{and_list, counted};
 use crate::time::Span;
 
 /// Who did something.
@@ -409,6 +409,21 @@ pub enum Event {
         /// What the driver calls it.
         name: String,
     },
+    /// A database from a backup was taken back.
+    DatabaseRestored {
+        /// How many things it doesn't know, which are in quarantine.
+        things: u64,
+    },
+    /// Something in quarantine was given to somebody.
+    QuarantineRestored {
+        name: String,
+        /// Where it is now, in Files.
+        to: String,
+    },
+    /// Something in quarantine was removed for good.
+    QuarantineRemoved {
+        name: String,
+    },
     /// The list of packages in the base environment of instances was changed.
     EnvironmentChanged {
         /// Lines that are new in it.
@@ -583,6 +598,9 @@ impl Event {
             Self::EnginePaused => "engine-paused",
             Self::EngineResumed => "engine-resumed",
             Self::UnknownRemoved { .. } => "unknown-removed",
+            Self::DatabaseRestored { .. } => "database-restored",
+            Self::QuarantineRestored { .. } => "quarantine-restored",
+            Self::QuarantineRemoved { .. } => "quarantine-removed",
             Self::EnvironmentChanged { .. } => "environment-changed",
             Self::EnvironmentRebuilt => "environment-rebuilt",
             Self::AppAdded { .. } => "app-added",
@@ -734,6 +752,13 @@ impl Event {
             Self::EnginePaused => "paused all acting of the engine".into(),
             Self::EngineResumed => "let the engine act again".into(),
             Self::UnknownRemoved { site, name } => format!("had {name} removed from {site}, where nobody knows it"),
+            Self::DatabaseRestored { things: 0 } => "accepted a restored database".into(),
+            Self::DatabaseRestored { things } => format!(
+                "accepted a restored database and moved {} that it doesn’t know to quarantine",
+                counted(*things, "thing", "things")
+            ),
+            Self::QuarantineRestored { name, to } => format!("restored {name} from quarantine to {to}"),
+            Self::QuarantineRemoved { name } => format!("removed {name} from quarantine for good"),
             Self::EnvironmentChanged { added, removed } => {
                 let said: Vec<String> = [("added", added), ("removed", removed)]
                     .into_iter()
@@ -861,6 +886,9 @@ impl Event {
             | Self::EnvironmentRebuilt
             | Self::EditorInstalled { .. }
             | Self::FilesLimitSet { .. }
+            | Self::DatabaseRestored { .. }
+            | Self::QuarantineRestored { .. }
+            | Self::QuarantineRemoved { .. }
             | Self::UnknownRemoved { .. } => &[Topic::Engine, Topic::History],
         }
     }

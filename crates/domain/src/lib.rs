@@ -23,6 +23,7 @@ pub mod files;
 pub mod history;
 pub mod id;
 mod keyed;
+pub mod marks;
 pub mod money;
 pub mod name;
 pub mod password;

@@ -7,5 +7,8 @@ pub mod environments;
 pub mod fleet;
 pub mod hands;
 pub mod live;
+pub mod marks;
+pub mod quarantine;
+pub mod restore;
 pub mod run;
 pub mod store;

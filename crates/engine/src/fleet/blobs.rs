@@ -13,7 +13,7 @@ use atelier_domain::Timestamp;
 use super::Folders;
 
 /// The hash of a file's content.
-pub(super) type Hash = [u8; 32];
+pub(crate) type Hash = [u8; 32];
 
 /// All uploaded files. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ fn system(at: Timestamp) -> SystemTime {
 }
 
 /// What is in a folder; nothing if it is not there.
-pub(super) fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -108,7 +108,7 @@ pub(super) fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
 }
 
 /// Reads the name of a file.
-pub(super) fn parse(name: &str) -> Option<Hash> {
+pub(crate) fn parse(name: &str) -> Option<Hash> {
     let digits = name.as_bytes();
     if digits.len() != 64 {
         return None;

@@ -204,7 +204,7 @@ fn remove_files(files: &[PathBuf]) -> io::Result<u64> {
 }
 
 /// Removes folders that were somebody's own: no link in them is followed, and what they closed is opened.
-fn remove_folders(folders: &[PathBuf]) -> io::Result<u64> {
+pub(crate) fn remove_folders(folders: &[PathBuf]) -> io::Result<u64> {
     for folder in folders {
         match gone(fs::remove_dir_all(folder)) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -74,6 +74,11 @@ impl Folders {
         self.data.join("trash")
     }
 
+    /// What the database doesn't know, until somebody decides.
+    pub fn quarantine(&self) -> PathBuf {
+        self.data.join("quarantine")
+    }
+
     /// Folders of nodes on this machine.
     pub fn nodes(&self) -> PathBuf {
         self.data.join("nodes")

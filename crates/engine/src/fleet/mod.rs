@@ -3,14 +3,14 @@
 //! The engine decides; [`Fleet`] carries its effects to agents and drivers, and their words back. It keeps
 //! nothing that must not be lost: who forgets what after a crash is told again.
 
-mod blobs;
+pub(crate) mod blobs;
 mod board;
 mod collect;
 mod custom_apps;
 mod dispatch;
 mod folders;
 mod hello;
-mod homes;
+pub(crate) mod homes;
 mod identity;
 mod instances;
 mod logs;
@@ -21,7 +21,7 @@ mod session;
 mod silence;
 mod streams;
 mod test_time;
-mod transfer;
+pub(crate) mod transfer;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,6 +34,7 @@ use atelier_domain::world::Effect;
 use atelier_protocol::ToAgent;
 pub use blobs::Blobs;
 pub use board::{AgentView, Board};
+pub(crate) use collect::remove_folders;
 pub use collect::{CollectError, Collected, Collector, UPLOADS_KEPT};
 pub use folders::Folders;
 pub use homes::KEPT as HOMES_KEPT;

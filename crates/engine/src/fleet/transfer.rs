@@ -121,7 +121,7 @@ fn give(instance: &Path, trash: &Path, users: Option<(u32, u32)>) -> io::Result<
     if let Some((from, to)) = users {
         for name in ["home", "layers"] {
             match open_folder(&folder, OsStr::new(name)) {
-                Ok(inside) => hand_over(inside, from, to, &mut left)?,
+                Ok(inside) => hand_over(inside, Some(from), to, &mut left)?,
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -159,12 +159,12 @@ impl Kept<'_> {
 }
 
 /// A folder, opened from another without following a link.
-fn open_folder(from: impl std::os::fd::AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_folder(from: impl std::os::fd::AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     openat(from, name, flags, Mode::empty())
 }
 
-fn own(parent: &OwnedFd, name: &OsStr, user: u32) -> io::Result<()> {
+pub(crate) fn own(parent: &OwnedFd, name: &OsStr, user: u32) -> io::Result<()> {
     let (uid, gid) = (Some(Uid::from_raw(user)), Some(Gid::from_raw(user)));
     Ok(chownat(parent, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW)?)
 }
@@ -270,10 +270,10 @@ struct Level {
     folders: Vec<(OsString, u32)>,
 }
 
-/// Everything in a folder that was one user's becomes another's. However deep folders lie, no more than two
+/// Everything in a folder that was one user's, or anybody's, becomes another's. However deep folders lie, no more than two
 /// are open at once. Entries that not even root may change are left as they are and noted: they belong to
 /// whoever had the home and open nothing.
-fn hand_over(folder: OwnedFd, from: u32, to: u32, left: &mut Vec<String>) -> io::Result<()> {
+pub(crate) fn hand_over(folder: OwnedFd, from: Option<u32>, to: u32, left: &mut Vec<String>) -> io::Result<()> {
     let mut note = |name: &OsStr, error: io::Error| {
         if error.kind() != io::ErrorKind::PermissionDenied {
             return Err(error);
@@ -283,6 +283,7 @@ fn hand_over(folder: OwnedFd, from: u32, to: u32, left: &mut Vec<String>) -> io:
         }
         Ok(())
     };
+    let is_given = |uid: u32| from.is_none_or(|from| from == uid);
     let mut here = folder;
     let mut levels = vec![Level { name: OsString::new(), uid: to, id: id(&fstat(&here)?), folders: Vec::new() }];
     let mut is_new = true;
@@ -296,7 +297,7 @@ fn hand_over(folder: OwnedFd, from: u32, to: u32, left: &mut Vec<String>) -> io:
                 };
                 if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
                     level.folders.push((name, found.st_uid));
-                } else if found.st_uid == from {
+                } else if is_given(found.st_uid) {
                     own(&here, &name, to).or_else(|error| note(&name, error))?;
                 }
             }
@@ -323,7 +324,7 @@ fn hand_over(folder: OwnedFd, from: u32, to: u32, left: &mut Vec<String>) -> io:
         if id(&fstat(&here)?) != above.id {
             return Err(io::Error::other("a folder was moved while its home changed hands"));
         }
-        if done.uid == from {
+        if is_given(done.uid) {
             own(&here, &done.name, to).or_else(|error| note(&done.name, error))?;
         }
     }

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use atelier_domain::WorkspaceId;
 use atelier_domain::history::Event;
+use atelier_domain::marks::Marks;
 use atelier_domain::reason::Reason;
 use atelier_domain::schedule::due::SMALL_STEP_BACK;
 use atelier_domain::time::{Mono, Now, Span, Timestamp};
-use atelier_domain::world::{Answer, Input, Outcome, Report, World};
+use atelier_domain::world::{Answer, Input, Outcome, Report, State, World};
 use tokio::sync::{mpsc, watch};
 
 use super::catalogue::Catalogue;
@@ -121,6 +122,8 @@ enum Trouble {
     Store(#[from] store::Error),
     #[error("a rule panicked: {0}")]
     Panic(String),
+    #[error("the next ids could not be reserved: {0}")]
+    Reserve(std::io::Error),
     #[error("the commit failed, for a test")]
     Test,
 }
@@ -131,12 +134,15 @@ impl Trouble {
         match self {
             Self::Fenced => OrderError::Fenced,
             Self::Panic(_) if together == 1 => OrderError::Broken,
-            Self::Store(_) | Self::Test | Self::Panic(_) => OrderError::Uncertain,
+            Self::Store(_) | Self::Reserve(_) | Self::Test | Self::Panic(_) => OrderError::Uncertain,
         }
     }
 
     /// Whether the disk had no room.
     fn is_full(&self) -> bool {
+        if let Self::Reserve(error) = self {
+            return error.kind() == std::io::ErrorKind::StorageFull;
+        }
         let Self::Store(store::Error::Database(sqlx::Error::Database(error))) = self else { return false };
         // SQLITE_FULL; the others are failed writes, which some file systems say instead.
         error.code().is_some_and(|code| matches!(code.as_ref(), "13" | "778" | "1034" | "4874"))
@@ -317,6 +323,11 @@ impl Loop {
         }
         texts.push(']');
         let outcome = self.step(&inputs, now)?;
+        // Almost always reserved long ago.
+        let given = given_out(self.world.state());
+        if let Some(marks) = store.marks_file() {
+            marks.reserve(&given).await.map_err(Trouble::Reserve)?;
+        }
         let trace = Trace::of(&self.world, &outcome, tx.revision(), now);
         let (boot, uptime) = self.time.boot();
         let row = BatchRow { epoch: self.epoch, now, boot: &boot, uptime, is_load, inputs: texts };
@@ -351,6 +362,9 @@ impl Loop {
         }
         let writing = clock::instant();
         tx.commit().await?;
+        if let Some(marks) = store.marks_file() {
+            marks.saw(&Marks { epoch: u64::try_from(self.epoch).unwrap_or_default(), ..given });
+        }
         if fault == Commit::IsUncertain {
             return Err(Trouble::Test);
         }
@@ -670,6 +684,12 @@ fn stored(answer: &str) -> Result<Answer, OrderError> {
             Err(OrderError::Broken)
         }
     }
+}
+
+/// The last ids that were given out.
+fn given_out(state: &State) -> Marks {
+    let State { instances, clusters, nodes, jobs, schedules, .. } = *state;
+    Marks { instances, clusters, nodes, jobs, schedules, ..Marks::default() }
 }
 
 fn command_rows<'a>(work: &'a [Work], outcome: &Outcome) -> Vec<CommandRow<'a>> {

@@ -1,6 +1,7 @@
 //! How agents show who they are, and as whom people run on the server's own machine.
 
 use atelier_domain::compute::NodeId;
+use atelier_domain::marks::Marks;
 use atelier_domain::{Timestamp, UserId};
 use sha2::{Digest as _, Sha256};
 use sqlx::Row as _;
@@ -125,10 +126,19 @@ impl Store {
         if let Some(row) = sqlx::query(look).bind(user.as_str()).fetch_optional(&mut *tx).await? {
             return Ok(local_user(&row));
         }
-        let next: i64 = sqlx::query_scalar("select coalesce(max(uid) + 1, $1) from local_users")
-            .bind(FIRST_UID)
-            .fetch_one(&mut *tx)
-            .await?;
+        // A number that was somebody's is never given out again, also not after an older database was taken
+        // back: their files are theirs.
+        let last: i64 = sqlx::query_scalar(
+            "select cast(case when last_uid > used then last_uid else used end as bigint) from (select last_uid, \
+             (select coalesce(max(uid), 0) from local_users) as used from installation) as counted",
+        )
+        .fetch_one(&mut *tx)
+        .await?;
+        let next = (last + 1).max(FIRST_UID);
+        let given = Marks { users: u64::try_from(next).unwrap_or(u64::MAX), ..Marks::default() };
+        if let Some(marks) = self.marks_file() {
+            marks.reserve(&given).await.map_err(sqlx::Error::Io)?;
+        }
         let taken: Vec<String> = sqlx::query_scalar("select handle from local_users").fetch_all(&mut *tx).await?;
         let free = |handle: &String| !taken.contains(handle);
         let handle = std::iter::once(wanted.clone())
@@ -142,6 +152,9 @@ impl Store {
             .execute(&mut *tx)
             .await?;
         tx.commit().await?;
+        if let Some(marks) = self.marks_file() {
+            marks.saw(&given);
+        }
         Ok(LocalUser { uid: u32::try_from(next).unwrap_or(u32::MAX), handle })
     }
 }

@@ -389,7 +389,7 @@ const fn direction(filter: &JobFilter) -> &'static str {
     if filter.after.is_some() { "asc" } else { "desc" }
 }
 
-fn bind_ids(sql: &mut Sql, ids: &[JobId]) {
+pub(super) fn bind_ids(sql: &mut Sql, ids: &[JobId]) {
     sql.push("(");
     for (index, id) in ids.iter().enumerate() {
         if index > 0 {

@@ -27,6 +27,7 @@ mod named;
 mod open;
 mod people;
 mod readers;
+mod restore;
 mod sessions;
 mod sharing;
 mod sign_in_failures;
@@ -98,6 +99,7 @@ pub struct Store {
     reader: Readers,
     live: Live,
     folder: Option<std::path::PathBuf>,
+    marks: std::sync::OnceLock<std::sync::Arc<crate::marks::MarksFile>>,
 }
 
 impl Store {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use atelier_domain::history::{Actor, Event, Subject, Topic};
+use atelier_domain::marks::Marks;
 use atelier_domain::{Timestamp, WorkspaceId};
 use sqlx::{Any, Transaction};
 use tokio::sync::MutexGuard;
@@ -112,6 +113,10 @@ impl WriteTx<'_> {
     /// Makes the change durable and tells live pages. Only after this may a caller be answered.
     pub async fn commit(self) -> Result<i64> {
         self.tx.commit().await?;
+        if let Some(marks) = self.store.marks_file() {
+            let revision = u64::try_from(self.revision).unwrap_or_default();
+            marks.saw(&Marks { revision, ..Marks::default() });
+        }
         self.store.live.publish(self.revision, self.topics);
         Ok(self.revision)
     }

@@ -18,7 +18,7 @@ use atelier_domain::text::Problem;
 use atelier_domain::world::FoundNode;
 use atelier_protocol::AgentConfig;
 pub use machine::{Isolation, Machine, Settings};
-pub use process::stop_all;
+pub use process::{end_node as end, stop_all};
 pub use program::Carried;
 use tokio::sync::OnceCell;
 
@@ -136,6 +136,21 @@ impl Local {
         process::note(&config)
     }
 
+    /// Ends the agent of a node and all that runs in its control group; its folder stays.
+    async fn end(&self, node: NodeId) -> Result<(), String> {
+        process::end(&self.inner.folders.node(node)).await?;
+        if let Some(confinement) = self.inner.confinement.clone() {
+            let group = confinement.node(&self.inner.installation, node.0);
+            let cleared = tokio::task::spawn_blocking(move || {
+                group.kill_all()?;
+                group.remove()
+            });
+            let cleared = cleared.await.map_err(|error| error.to_string())?;
+            cleared.map_err(|error| format!("its control group could not be cleared: {error}"))?;
+        }
+        Ok(())
+    }
+
     fn is_launching(&self, node: NodeId) -> bool {
         self.inner.launching.lock().unwrap_or_else(PoisonError::into_inner).contains(&node)
     }
@@ -218,16 +233,7 @@ impl Driver for Local {
                 return Err(format!("“{name}” is no node of this driver"));
             };
             let folder = self.inner.folders.node(node);
-            process::end(&folder).await?;
-            if let Some(confinement) = self.inner.confinement.clone() {
-                let group = confinement.node(&self.inner.installation, node.0);
-                let cleared = tokio::task::spawn_blocking(move || {
-                    group.kill_all()?;
-                    group.remove()
-                });
-                let cleared = cleared.await.map_err(|error| error.to_string())?;
-                cleared.map_err(|error| format!("its control group could not be cleared: {error}"))?;
-            }
+            self.end(node).await?;
             process::leave_output(&folder, &self.inner.folders.left_by(node)).await?;
             process::remove(&folder).await
         })

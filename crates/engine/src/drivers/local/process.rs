@@ -195,6 +195,15 @@ pub(super) async fn remove(folder: &Path) -> Result<(), String> {
     }
 }
 
+/// Ends what runs on a node of this machine, whoever started it; its folder stays.
+///
+/// # Errors
+/// In words.
+pub async fn end_node(installation: &str, folders: &crate::fleet::Folders, node: NodeId) -> Result<(), String> {
+    let driver = super::Local::new(installation, folders.clone(), super::Settings::default());
+    driver.map_err(|problem| problem.message)?.end(node).await
+}
+
 /// Ends all nodes on this machine. Gives their names, and what went wrong with which.
 pub async fn stop_all(
     installation: &str,
