@@ -16,6 +16,7 @@ use crate::compute::page::{ComputePage, ComputeStart};
 use crate::cost::pages::budgets::BudgetsPage;
 use crate::cost::pages::cost::CostPage;
 use crate::engines::pages::page::EnginesPage;
+use crate::engines::pages::quarantine::QuarantinePage;
 use crate::engines::pages::remove_unknown::RemoveUnknownPage;
 use crate::environments::pages::base::EnvironmentPage;
 use crate::environments::pages::compare::CompareEnvironmentsPage;
@@ -186,6 +187,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/w/:workspace/admin/environment") view=EnvironmentPage ssr=WHOLE/>
                 <Route path=path!("/w/:workspace/admin/engines") view=EnginesPage ssr=WHOLE/>
                 <Route path=path!("/w/:workspace/admin/engines/remove") view=RemoveUnknownPage ssr=WHOLE/>
+                <Route path=path!("/w/:workspace/admin/engines/quarantine") view=QuarantinePage ssr=WHOLE/>
             </FlatRoutes>
         </Router>
     }

@@ -135,6 +135,9 @@ pub fn routes() -> Routes {
         ("/v1/jobs/{id}/release", post(crate::jobs::rest::actions::release)),
         ("/v1/jobs/{id}/move", post(crate::jobs::rest::actions::shift)),
         ("/v1/jobs/{id}/evict", post(crate::jobs::rest::actions::evict)),
+        ("/v1/arrays/{id}/cancel", post(crate::jobs::rest::actions::cancel_array)),
+        ("/v1/arrays/{id}/hold", post(crate::jobs::rest::actions::hold_array)),
+        ("/v1/arrays/{id}/release", post(crate::jobs::rest::actions::release_array)),
         ("/v1/jobs/{id}/log", get(crate::jobs::rest::log::read)),
     ]
 }

@@ -7,6 +7,7 @@
 mod editor;
 mod environment;
 mod nodes;
+mod quarantine;
 mod replay;
 mod simulate;
 mod token;
@@ -85,6 +86,7 @@ pub fn main() -> ExitCode {
         }
         "environment" => finish(block_on(environment::build(config))),
         "editor" => finish(block_on(editor::install(config))),
+        "quarantine" => finish(block_on(quarantine::run(config, sub.clone()))),
         "replay" => finish(block_on(replay::run(config, sub.clone()))),
         "stop-all" => finish(block_on(nodes::stop_all(config))),
         "token" => finish(block_on(token::run(config, sub.clone()))),
@@ -103,9 +105,10 @@ pub fn main() -> ExitCode {
 const ACCEPT: &str = "accept-restored-database";
 
 fn accept_restored() -> Arg {
-    Arg::new(ACCEPT).long(ACCEPT).action(clap::ArgAction::SetTrue).help(
-        "Goes on with a database that was restored from a backup; what it doesn't know moves to quarantine",
-    )
+    Arg::new(ACCEPT)
+        .long(ACCEPT)
+        .action(clap::ArgAction::SetTrue)
+        .help("Goes on with a database that was restored from a backup; what it doesn't know moves to quarantine")
 }
 
 fn command() -> Command {
@@ -151,6 +154,7 @@ fn command() -> Command {
         ))
         .subcommand(with_settings(environment::command()))
         .subcommand(with_settings(editor::command()))
+        .subcommand(with_settings(quarantine::command()))
         .subcommand(with_settings(replay::command()))
         .subcommand(simulate::command())
         .subcommand(with_settings(token::command()))

@@ -53,3 +53,19 @@ pub async fn remove_unknown(
     engines::remove_unknown(&caller, id, site, name, parse_why(&why)?).await?;
     Ok(Done::go(paths::engines(&caller.actor()?.workspace.slug), said))
 }
+
+/// Gives something in quarantine to a person. Needs `instance.transfer` for everybody's.
+#[server(prefix = "/fn", endpoint = "restore_held")]
+pub async fn restore_held(name: String, #[server(default)] email: String) -> Result<Done, FnError> {
+    let caller = here()?;
+    let to = engines::restore_held(&caller, name, &email).await?;
+    Ok(Done::go(paths::engines(&caller.actor()?.workspace.slug), format!("It is in {to} now.")))
+}
+
+/// Removes something in quarantine for good. Needs `instance.transfer` for everybody's.
+#[server(prefix = "/fn", endpoint = "remove_held")]
+pub async fn remove_held(name: String) -> Result<Done, FnError> {
+    let caller = here()?;
+    engines::remove_held(&caller, name).await?;
+    Ok(Done::go(paths::engines(&caller.actor()?.workspace.slug), "It was removed from quarantine."))
+}

@@ -29,6 +29,8 @@ mod people;
 mod quota;
 mod quotes;
 mod rest;
+#[cfg(unix)]
+mod restore;
 mod schedules;
 mod scheduling;
 mod set_up;

@@ -9,7 +9,7 @@ use atelier_testing::index::Index;
 use atelier_testing::{PATIENCE, free_port, wait_until};
 use serde_json::{Value, json};
 
-fn atelier() -> Command {
+pub(super) fn atelier() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ATELIER_")) {
         command.env_remove(name);
@@ -20,21 +20,21 @@ fn atelier() -> Command {
 }
 
 /// A server on data of its own. What it leaves behind is ended with it.
-struct Studio {
-    data: tempfile::TempDir,
-    child: Option<Child>,
-    port: u16,
-    token: String,
-    flags: &'static [&'static str],
+pub(super) struct Studio {
+    pub(super) data: tempfile::TempDir,
+    pub(super) child: Option<Child>,
+    pub(super) port: u16,
+    pub(super) token: String,
+    pub(super) flags: &'static [&'static str],
     variables: Vec<(String, String)>,
 }
 
 impl Studio {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self::start_with(&[])
     }
 
-    fn start_with(flags: &'static [&'static str]) -> Self {
+    pub(super) fn start_with(flags: &'static [&'static str]) -> Self {
         Self::start_as(flags, Vec::new())
     }
 
@@ -58,7 +58,7 @@ impl Studio {
     }
 
     /// Starts the server, again.
-    fn serve(&mut self) {
+    pub(super) fn serve(&mut self) {
         self.port = free_port();
         let child = atelier()
             .args(["serve", "--listen", &format!("127.0.0.1:{}", self.port), "--data"])
@@ -78,14 +78,14 @@ impl Studio {
     }
 
     /// As a power cut would end it.
-    fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().expect("it runs");
             child.wait().expect("ends");
         }
     }
 
-    fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    pub(super) fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let token = format!("Bearer {}", self.token);
         let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
         let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -93,25 +93,25 @@ impl Studio {
         (answer.status, serde_json::from_str(&answer.text()).unwrap_or(Value::Null))
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub(super) fn get(&self, path: &str) -> Value {
         let (status, value) = self.send("GET", path, &Value::Null);
         assert!(status < 300, "{path}: {status} {value}");
         value
     }
 
-    fn post(&self, path: &str, body: &Value) -> Value {
+    pub(super) fn post(&self, path: &str, body: &Value) -> Value {
         let (status, value) = self.send("POST", path, body);
         assert!(status < 300, "{path}: {status} {value}");
         value
     }
 
-    fn over(&self, job: &str) -> Value {
+    pub(super) fn over(&self, job: &str) -> Value {
         wait_until(&format!("{job} is over"), PATIENCE, || {
             Some(self.get(&format!("/jobs/{job}?wait=10s"))).filter(|job| job["is_over"] == true)
         })
     }
 
-    fn log(&self, job: &str) -> String {
+    pub(super) fn log(&self, job: &str) -> String {
         let token = format!("Bearer {}", self.token);
         let path = format!("/api/v1/jobs/{job}/log");
         let answer = ask("GET", &path, self.port, &[("authorization", token.as_str())], "").expect("answers");
@@ -119,7 +119,7 @@ impl Studio {
         answer.text()
     }
 
-    fn shared(&self) -> std::path::PathBuf {
+    pub(super) fn shared(&self) -> std::path::PathBuf {
         self.data.path().join("files/shared")
     }
 }
@@ -134,7 +134,7 @@ impl Drop for Studio {
     }
 }
 
-fn nodes_alive(data: &Path) -> usize {
+pub(super) fn nodes_alive(data: &Path) -> usize {
     let entries = std::fs::read_dir(data.join("nodes")).into_iter().flatten().flatten();
     entries
         .filter(|entry| {

@@ -20,7 +20,8 @@ Jobs over the REST API, in your name.
   atelier whoami                        who you are here
   atelier jobs [--all] [--state STATE] [--limit N]
   atelier submit [FLAGS] -- COMMAND…    runs a program with its arguments
-      --cluster NAME | --size NAME      where; else on the cheapest size that fits
+      --cluster NAME | --instance NAME | --size NAME
+                                        where; else on the cheapest size that fits
       --name TEXT --nodes N --cores N --memory MIB --gpus N --priority low|medium|high
       --timeout SECONDS --retries N --array N --env NAME=VALUE --after JOB
       --wait                            until it is over
@@ -95,9 +96,9 @@ fn jobs(words: &[String], out: &mut dyn Write) -> Result<u8, Failure> {
     Ok(0)
 }
 
-const SUBMIT: [&str; 13] = [
-    "cluster", "size", "name", "nodes", "cores", "memory", "gpus", "priority", "timeout", "retries", "array", "env",
-    "after",
+const SUBMIT: [&str; 14] = [
+    "cluster", "instance", "size", "name", "nodes", "cores", "memory", "gpus", "priority", "timeout", "retries",
+    "array", "env", "after",
 ];
 
 /// The job as the API takes it.
@@ -110,7 +111,7 @@ fn wanted(words: &Words) -> Result<Value, Failure> {
     }
     let mut job = Map::new();
     job.insert("command".into(), json!(command));
-    for name in ["cluster", "size", "name", "priority"] {
+    for name in ["cluster", "instance", "size", "name", "priority"] {
         if let Some(value) = words.value(name) {
             job.insert(name.into(), json!(value));
         }
@@ -221,10 +222,14 @@ fn logs(words: &[String], out: &mut dyn Write) -> Result<u8, Failure> {
 }
 
 fn cancel(words: &[String], out: &mut dyn Write) -> Result<u8, Failure> {
-    let words = Words::read(words, &[], &["json"])?;
+    let words = Words::read(words, &[], &["array", "json"])?;
     let id = only(&words)?;
-    let answer = Session::new()?.json("POST", &format!("/api/v1/jobs/{id}/cancel"), None)?;
-    print(out, &words, &answer, &[format!("{id} is canceled.")])?;
+    let (noun, said) = match words.has("array") {
+        true => ("arrays", format!("The array of {id} is canceled.")),
+        false => ("jobs", format!("{id} is canceled.")),
+    };
+    let answer = Session::new()?.json("POST", &format!("/api/v1/{noun}/{id}/cancel"), None)?;
+    print(out, &words, &answer, &[said])?;
     Ok(0)
 }
 

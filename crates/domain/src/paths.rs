@@ -181,6 +181,11 @@ pub fn remove_unknown(workspace: &str) -> String {
     format!("/w/{workspace}/admin/engines/remove")
 }
 
+/// The page that asks what becomes of something in quarantine; what follows as `?name=…`.
+pub fn quarantine(workspace: &str) -> String {
+    format!("/w/{workspace}/admin/engines/quarantine")
+}
+
 /// What computes, people and jobs cost: `?days=30`, or `?from=…&to=…`, and `by`.
 pub fn cost(workspace: &str) -> String {
     format!("/w/{workspace}/cost")

@@ -1,14 +1,19 @@
 //! The engine behind computes: where nodes are made, which agents there are, how the loop does, what nobody
 //! knows; and the pause switch.
 
-use atelier_domain::access::Action;
+use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{NodeId, Resources};
 use atelier_domain::error::AppError;
+use atelier_domain::history::Event;
+use atelier_domain::name::EmailAddress;
+use atelier_domain::text::Problem;
 use atelier_domain::time::Timestamp;
 use atelier_domain::world::{Answer, Order, World};
 use atelier_engine::drivers::Capabilities;
+pub use atelier_engine::quarantine::Held;
+use atelier_engine::quarantine::{Quarantine, QuarantineError};
 use atelier_engine::run::{CommandId, Status};
 
 use crate::caller::Caller;
@@ -30,6 +35,8 @@ pub struct EngineDetail {
     pub all_nodes: usize,
     /// What was found and is not known.
     pub unknown: Vec<UnknownRow>,
+    /// Files that the database doesn't know.
+    pub held: Vec<Held>,
 }
 
 /// A place where nodes are made.
@@ -96,10 +103,12 @@ pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
                     is_leaving: found.is_leaving,
                 })
                 .collect(),
+            held: Vec::new(),
             status,
         }
     })
     .await?;
+    detail.held = in_quarantine(caller, |quarantine| Ok(quarantine.list()?)).await?;
     let board = caller.studio.fleet().board();
     for node in &mut detail.nodes {
         node.row.agent = board.agent(node.row.id).filter(|agent| !agent.facts.version.is_empty()).map(AgentFacts::of);
@@ -135,6 +144,51 @@ pub async fn remove_unknown(
 ) -> Result<Answer, AppError> {
     caller.authorise(Action::EngineWrite).await?;
     order(caller, id, Order::RemoveUnknown { site, name }, None, why).await
+}
+
+/// Gives something in quarantine to the person with that address, in their folder of Files, and says where it
+/// is. It's somebody's work, so only who may give away what isn't theirs decides.
+pub async fn restore_held(caller: &Caller, name: String, email: &str) -> Result<String, AppError> {
+    caller.authorise_for(Action::InstanceTransfer, Whose::Others).await?;
+    let email = EmailAddress::parse(email).map_err(AppError::invalid)?;
+    let account = caller.checked(caller.store().account_by_email(email.as_str()).await)?;
+    let Some(account) = account else {
+        return Err(Problem::new("email", format!("Nobody has an account with the address {email}.")).into());
+    };
+    let user = caller.checked(caller.store().local_user(&account.person.id).await)?;
+    let uid = caller.studio.fleet().has_own_users().then_some(user.uid);
+    let (held, handle) = (name.clone(), user.handle);
+    let to = in_quarantine(caller, move |quarantine| quarantine.restore(&held, &handle, uid)).await?;
+    record(caller, &Event::QuarantineRestored { name, to: to.clone() }).await?;
+    Ok(to)
+}
+
+/// Removes something in quarantine for good.
+pub async fn remove_held(caller: &Caller, name: String) -> Result<(), AppError> {
+    caller.authorise_for(Action::InstanceTransfer, Whose::Others).await?;
+    let held = in_quarantine(caller, move |quarantine| quarantine.remove(&name)).await?;
+    record(caller, &Event::QuarantineRemoved { name: held.name }).await
+}
+
+async fn record(caller: &Caller, event: &Event) -> Result<(), AppError> {
+    let mut tx = caller.begin(Action::InstanceTransfer, Whose::Others).await?;
+    let workspace = caller.actor()?.workspace.id.clone();
+    caller.checked(tx.record(&workspace, &caller.author(None)?, None, event).await)?;
+    caller.checked(tx.commit().await)?;
+    Ok(())
+}
+
+async fn in_quarantine<T: Send + 'static>(
+    caller: &Caller,
+    work: impl FnOnce(Quarantine) -> Result<T, QuarantineError> + Send + 'static,
+) -> Result<T, AppError> {
+    let quarantine = Quarantine::new(caller.studio.fleet().folders().clone());
+    match caller.checked(tokio::task::spawn_blocking(move || work(quarantine)).await)? {
+        Ok(done) => Ok(done),
+        Err(QuarantineError::Unknown(_)) => Err(AppError::not_found("entry in quarantine")),
+        Err(QuarantineError::Blocked(message)) => Err(AppError::Refused { code: "quarantine.blocked".into(), message }),
+        Err(error) => caller.checked(Err(error)),
+    }
 }
 
 fn sites(world: &World) -> Vec<SiteRow> {

@@ -2,4 +2,5 @@
 
 pub mod nodes;
 pub mod page;
+pub mod quarantine;
 pub mod remove_unknown;

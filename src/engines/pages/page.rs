@@ -3,10 +3,11 @@
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::compute::Resources;
 use atelier_domain::compute::resources::{Cores, Memory};
+use atelier_domain::files::bytes;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
-use atelier_studio::engines::{EngineDetail, SiteRow, UnknownRow, engines};
+use atelier_studio::engines::{EngineDetail, Held, SiteRow, UnknownRow, engines};
 use leptos::prelude::*;
 use url::form_urlencoded;
 
@@ -37,6 +38,7 @@ fn show(visit: &Visit, detail: &EngineDetail) -> AnyView {
         .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
     let (status, sites, unknown) =
         (status(visit, detail), sites(&detail.sites), unknown(visit, detail, refusal.as_deref()));
+    let held = held(visit, &detail.held);
     let (agents, switch) = (engine_nodes::card(visit, detail), switch(visit, detail, refusal));
     html! {
         <Page heading="Engines" sub="Where nodes are made, who answers there, and what the engine makes of it.">
@@ -46,6 +48,7 @@ fn show(visit: &Visit, detail: &EngineDetail) -> AnyView {
                     <div data-live="sites">{sites}</div>
                     <div data-live="agents" data-announce="node|nodes">{agents}</div>
                     <div data-live="unknown">{unknown}</div>
+                    <div data-live="held">{held}</div>
                 </div>
                 <aside class="stack">
                     {switch}
@@ -187,6 +190,42 @@ fn unknown(visit: &Visit, detail: &EngineDetail, refusal: Option<&str>) -> AnyVi
             />
         </Card>
     }
+}
+
+/// Files that a restored database doesn't know. They stay until a person decides.
+fn held(visit: &Visit, held: &[Held]) -> Option<AnyView> {
+    if held.is_empty() {
+        return None;
+    }
+    let refusal = visit.viewer.refusal(Action::InstanceTransfer);
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let rows: Vec<_> = held
+        .iter()
+        .map(|held| {
+            let query = form_urlencoded::Serializer::new(String::new()).append_pair("name", &held.name).finish();
+            let href = format!("{}?{query}", paths::quarantine(visit.slug()));
+            html! {
+                <tr data-key=held.name.clone()>
+                    <th scope="row">
+                        <span class="name">{held.what.clone()}</span><span class="l2">{held.name.clone()}</span>
+                    </th>
+                    <td>{bytes(held.bytes)}</td>
+                    <td><Time at=held.at now=now zone=zone.clone()/></td>
+                    <td class="right">
+                        <LinkButton href=href small=true disabled_because=refusal.clone()>"Decide"</LinkButton>
+                    </td>
+                </tr>
+            }
+        })
+        .collect();
+    Some(html! {
+        <Card heading="Files in quarantine" note="from after the restored backup" flush=true>
+            <Table
+                class="table tight" caption="Files that the database doesn’t know" rows=rows
+                head=heads(&[("What", ""), ("Size", ""), ("Since", ""), ("Actions", "sr")])
+            />
+        </Card>
+    })
 }
 
 fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView {

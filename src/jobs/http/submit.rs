@@ -135,6 +135,7 @@ fn renamed(problem: Problem) -> Problem {
     let field = match problem.field.as_str() {
         field if known.contains(&field) || more.contains(&field) => field.to_owned(),
         "count" => "array".into(),
+        "instance" => "cluster".into(),
         _ => "command".into(),
     };
     Problem::new(field, problem.message)

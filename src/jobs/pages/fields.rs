@@ -4,6 +4,7 @@ use atelier_domain::compute::job::{MAX_ARRAY, MAX_RETRIES, Priority};
 use atelier_domain::compute::size::Tier;
 use atelier_domain::files::bytes;
 use atelier_studio::jobs::form::JobForm;
+use atelier_studio::jobs::typed::INSTANCE;
 use leptos::prelude::*;
 use leptos::tachys::html::InertElement;
 
@@ -105,6 +106,9 @@ pub fn place(state: &FormState, form: &JobForm) -> AnyView {
     let value = |field: &str| state.value(field, "");
     let mut options = vec![(String::new(), "Serverless: nodes of its own, of the size below".to_owned())];
     options.extend(form.clusters.iter().map(|(name, size)| (name.clone(), format!("{name}, nodes of size {size}"))));
+    options.extend(form.instances.iter().map(|(name, state)| {
+        (format!("{INSTANCE}{name}"), format!("{name}, your instance ({state}): one job per core"))
+    }));
     let sizes = if form.sizes.is_empty() {
         html! { <p class="muted">"There is no size to run on yet. An operator adds one."</p> }
     } else {

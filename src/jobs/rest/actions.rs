@@ -88,6 +88,49 @@ pub async fn evict(asked: Asked, Path(id): Path<String>, OptionalJson(why): Opti
     act(&asked, &id, JobVerb::Evict, &why).await
 }
 
+/// What was done to an array.
+#[derive(Debug, Serialize)]
+struct ArrayDone {
+    /// The first job of it.
+    array: String,
+    /// To how many of its jobs it was done; the others have moved on.
+    count: u64,
+}
+
+/// Carries a verb out on all jobs of an array that it fits. Any job of the array names it.
+async fn act_on_array(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
+    let row = known(asked, id).await?;
+    let place = row.job.array.ok_or_else(|| Refusal::not_found("array"))?;
+    let reason = parse_why(&why.why).map_err(AppError::from)?;
+    let command = match verb {
+        JobVerb::Hold => asked.id_for("hold-array", &(place.first, why)),
+        _ => asked.id_for(&format!("{}-array", verb.key()), &place.first),
+    };
+    let all = [actions::Chosen::Array(place.first).to_string()];
+    let count = match actions::act_on_all(&asked.caller, &command, verb, &all, reason.as_deref()).await {
+        Ok(outcome) => outcome.count,
+        // All of it is over, which is what was asked for.
+        Err(AppError::Refused { .. }) if verb == JobVerb::Cancel => 0,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(json(StatusCode::OK, &ArrayDone { array: place.first.to_string(), count }))
+}
+
+/// `POST /arrays/{id}/cancel`: ends every job of an array that isn't over.
+pub async fn cancel_array(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothing>) -> Answered {
+    act_on_array(&asked, &id, JobVerb::Cancel, &Why::default()).await
+}
+
+/// `POST /arrays/{id}/hold`: keeps the waiting jobs of an array from starting.
+pub async fn hold_array(asked: Asked, Path(id): Path<String>, OptionalJson(why): OptionalJson<Why>) -> Answered {
+    act_on_array(&asked, &id, JobVerb::Hold, &why).await
+}
+
+/// `POST /arrays/{id}/release`: lets them start again.
+pub async fn release_array(asked: Asked, Path(id): Path<String>, _: OptionalJson<Nothing>) -> Answered {
+    act_on_array(&asked, &id, JobVerb::Release, &Why::default()).await
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Move {

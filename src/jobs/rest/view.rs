@@ -226,7 +226,10 @@ fn target_view(target: &Target, catalogue: &Catalogue) -> TargetView {
             // One that is gone is still known by its number.
             name: catalogue.cluster_name(*id).map_or_else(|| id.to_string(), ToString::to_string),
         },
-        Target::Instance(id) => TargetView { kind: "instance", name: id.to_string() },
+        Target::Instance(id) => TargetView {
+            kind: "instance",
+            name: catalogue.instance_name(*id).map_or_else(|| id.to_string(), ToString::to_string),
+        },
         Target::Serverless(size) => TargetView { kind: "serverless", name: size.to_string() },
     }
 }

@@ -3,6 +3,7 @@
 mod agent;
 mod agreement;
 mod api;
+mod jobs;
 mod list;
 mod logs;
 mod open;

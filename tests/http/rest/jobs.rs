@@ -267,3 +267,42 @@ async fn a_refusal_of_the_engine_has_its_code_and_its_way_out() {
         refused.problem(field);
     }
 }
+
+#[tokio::test]
+async fn a_whole_array_is_held_released_and_canceled() {
+    let server = Server::set_up().await;
+    let api = with_pool(&server, 0).await;
+    // More than are made at once.
+    let made = api.post("/jobs", &json!({"command": ["true"], "cluster": "pool", "array": 5_000})).await.is(201).json;
+    assert_eq!((&made["first"], &made["count"]), (&json!("job-1"), &json!(5_000)));
+    let held = api.post("/arrays/job-1/hold", &json!({"why": "wait for the data"})).await.is(200).json;
+    assert_eq!(held["array"], "job-1", "{held}");
+    assert_eq!(api.get("/jobs/job-4000").await.is(200).json["reason"]["code"], "on-hold");
+    api.post("/arrays/job-1/release", &json!({})).await.is(200);
+    // Any of its jobs names it.
+    let canceled = api.post("/arrays/job-77/cancel", &json!({})).await.is(200).json;
+    assert_eq!(canceled, json!({"array": "job-1", "count": 5_000}));
+    assert_eq!(api.get("/jobs/job-5000").await.is(200).json["state"], "canceled");
+    assert_eq!(api.post("/arrays/job-1/cancel", &json!({})).await.is(200).json["count"], 0, "again is fine");
+    api.post("/jobs", &hello()).await.is(201);
+    api.post("/arrays/job-5001/cancel", &json!({})).await.refuses(404, "not-found");
+    let reader = Api::role(&server, "Noor", Role::Reader).await;
+    assert_eq!(reader.post("/arrays/job-1/cancel", &json!({})).await.status, 403);
+}
+
+#[tokio::test]
+async fn hold_and_move_work_right_after_submission() {
+    let server = Server::set_up().await;
+    let api = with_pool(&server, 0).await;
+    api.post("/jobs", &hello()).await.is(201);
+    api.post("/jobs", &hello()).await.is(201);
+    api.post("/jobs/job-2/move", &json!({"to": "front"})).await.is(200);
+    assert_eq!(api.get("/jobs/job-2").await.json["position"]["place"], 1);
+    api.post("/jobs/job-2/hold", &json!({})).await.is(200);
+    // A job of a large array that isn't made yet.
+    api.post("/jobs", &json!({"command": ["true"], "cluster": "pool", "array": 5_000})).await.is(201);
+    api.post("/jobs/job-3000/move", &json!({"to": "front"})).await.is(200);
+    api.post("/jobs/job-4000/hold", &json!({})).await.is(200);
+    assert_eq!(api.get("/jobs/job-3000").await.json["position"]["place"], 1);
+    assert_eq!(api.get("/jobs/job-4000").await.json["reason"]["code"], "on-hold");
+}

@@ -22,6 +22,19 @@ pub const MAX_MEMORY: u64 = 64 * 1024 * 1024;
 pub const MAX_GPUS: u64 = 256;
 
 impl Resources {
+    /// How many jobs a machine of this shape runs at once as an instance: one for each whole core, and one at
+    /// least.
+    pub const fn slots(self) -> u64 {
+        let whole = self.cores / 1_000;
+        if whole == 0 { 1 } else { whole }
+    }
+
+    /// What one of them gets if it asks for nothing: its part of cores and memory. GPUs are asked for.
+    #[must_use]
+    pub const fn slot(self) -> Self {
+        Self { cores: self.cores / self.slots(), memory: self.memory / self.slots(), gpus: 0 }
+    }
+
     pub const NONE: Self = Self { cores: 0, memory: 0, gpus: 0 };
 
     /// So many whole cores, GiB and GPUs.

@@ -35,7 +35,6 @@ mod turns;
 
 use std::collections::BTreeSet;
 
-pub(crate) use self::placement::slots;
 pub(crate) use self::scaling::aim;
 use crate::compute::quota::Resource;
 use crate::compute::size::{Size, Tier};

@@ -65,7 +65,7 @@ impl World {
                 self.set_aside(first, Reason::TooLarge { needed, node, size, fitting });
                 continue;
             }
-            let has_slot = (on.jobs.len() as u64) < slots(pool.shape.cores);
+            let has_slot = (on.jobs.len() as u64) < pool.shape.slots();
             let is_ready = self.nodes.get(&node).is_some_and(crate::compute::node::Node::takes_jobs);
             if !has_slot || !is_ready || !job.takes().fits(on.free) {
                 return;
@@ -122,10 +122,4 @@ impl World {
         });
         self.kick(Key::Job(id));
     }
-}
-
-/// How many jobs an instance runs at once: one for each whole core, and one at least.
-pub(crate) const fn slots(cores: u64) -> u64 {
-    let whole = cores / 1_000;
-    if whole == 0 { 1 } else { whole }
 }

@@ -9,7 +9,6 @@ use crate::compute::instance::{InstancePhase, Wish};
 use crate::compute::job::{After, AllocationState, JobPhase};
 use crate::compute::node::{Holder, NodePhase};
 use crate::compute::{JobId, NodeId, Resources};
-use crate::rules::slots;
 
 impl World {
     /// All that is wrong, as sentences for engineers; nothing in a sound World.
@@ -134,7 +133,7 @@ impl World {
                     if instance.is_none_or(|instance| instance.node != Some(node.id)) {
                         wrong.push(format!("{} is not the node of {id}", node.id));
                     }
-                    if on.jobs.len() as u64 > slots(node.shape.cores) {
+                    if on.jobs.len() as u64 > node.shape.slots() {
                         wrong.push(format!("{} runs {} jobs", node.id, on.jobs.len()));
                     }
                 }

@@ -13,7 +13,7 @@ use crate::compute::size::ComputeName;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
 use crate::id::{UserId, WorkspaceId};
 use crate::reason::Reason;
-use crate::rules::{aim, slots};
+use crate::rules::aim;
 
 impl World {
     /// The instance or cluster of that name.
@@ -170,7 +170,7 @@ impl World {
             PoolKey::Instance(id) => {
                 let node = self.instances.get(id)?.node?;
                 let on = self.on.get(&node)?;
-                let (running, slots) = (on.jobs.len() as u64, slots(pool.shape.cores));
+                let (running, slots) = (on.jobs.len() as u64, pool.shape.slots());
                 Some(if running < slots {
                     Reason::InstanceFull { needed: Resources { cores: 0, ..job.spec.shape }, free: on.free }
                 } else {

@@ -110,9 +110,9 @@ pub async fn accept(store: &Store, data: &Path, now: Timestamp) -> Result<Option
     named.extend(store.blobs_of_instances().await?);
     // Processes first: what they write must not come back into a folder that was moved.
     for node in scan::nodes(&folders)?.into_iter().filter(|node| !known.has_node(*node)) {
-        local::end(&installation, &folders, node)
-            .await
-            .map_err(|why| RestoreError::Words(format!("{node}, which the database doesn't know, is running: {why}")))?;
+        local::end(&installation, &folders, node).await.map_err(|why| {
+            RestoreError::Words(format!("{node}, which the database doesn't know, is running: {why}"))
+        })?;
         accepted.ended.push(node);
     }
     let place = folders.clone();

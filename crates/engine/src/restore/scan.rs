@@ -52,11 +52,7 @@ pub(super) fn jobs(folders: &Folders) -> io::Result<Vec<JobId>> {
 }
 
 /// Everything that the database doesn't know.
-pub(super) fn unknown(
-    folders: &Folders,
-    known: &KnownThings,
-    named: &HashSet<String>,
-) -> io::Result<Vec<Unknown>> {
+pub(super) fn unknown(folders: &Folders, known: &KnownThings, named: &HashSet<String>) -> io::Result<Vec<Unknown>> {
     let mut found = Vec::new();
     let mut add = |label: String, what: String, paths: Vec<PathBuf>| {
         if !paths.is_empty() {
@@ -69,7 +65,8 @@ pub(super) fn unknown(
             add(id.to_string(), format!("Home and packages of {id}"), vec![place]);
         } else if known.instances.contains_key(&id) {
             let layers = numbers(&folders.instance(id).join("layers"))?;
-            let newer = layers.into_iter().filter(|layer| !known.has_layer(id, u32::try_from(*layer).unwrap_or(u32::MAX)));
+            let newer =
+                layers.into_iter().filter(|layer| !known.has_layer(id, u32::try_from(*layer).unwrap_or(u32::MAX)));
             let paths = newer.map(|layer| place.join("layers").join(layer.to_string())).collect();
             add(format!("{id}-packages"), format!("Packages of {id} from after the backup"), paths);
         }

@@ -1,11 +1,11 @@
-//! Names that orders are made with: sizes and clusters, readable without asking the loop, which may be in the
+//! Names that orders are made with: sizes and computes, readable without asking the loop, which may be in the
 //! middle of a batch. What is looked up here is judged again when the order is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_domain::WorkspaceId;
 use atelier_domain::compute::size::{ComputeName, Size, SizeName};
-use atelier_domain::compute::{ClusterId, NodeId};
+use atelier_domain::compute::{ClusterId, InstanceId, NodeId};
 use atelier_domain::world::{Key, Outcome, World};
 
 /// Sizes and clusters as of the last batch.
@@ -14,6 +14,7 @@ pub struct Catalogue {
     sizes: Vec<Size>,
     clusters: BTreeMap<(WorkspaceId, ComputeName), (ClusterId, SizeName)>,
     names: BTreeMap<ClusterId, ComputeName>,
+    instances: BTreeMap<InstanceId, ComputeName>,
 }
 
 impl Catalogue {
@@ -24,7 +25,8 @@ impl Catalogue {
             ((cluster.workspace.clone(), cluster.name.clone()), (cluster.id, cluster.size.clone()))
         };
         let names = world.clusters().map(|cluster| (cluster.id, cluster.name.clone())).collect();
-        Self { sizes, clusters: world.clusters().map(named).collect(), names }
+        let instances = world.instances().map(|instance| (instance.id, instance.name.clone())).collect();
+        Self { sizes, clusters: world.clusters().map(named).collect(), names, instances }
     }
 
     /// Whether a batch has changed any of it.
@@ -33,10 +35,11 @@ impl Catalogue {
         // here.
         let small =
             |keys: &BTreeSet<Key>, counts: &dyn Fn(&Key) -> bool| keys.range(..Key::Node(NodeId(0))).any(counts);
-        small(&outcome.gone, &|key| matches!(key, Key::Size(_) | Key::Cluster(_)))
+        small(&outcome.gone, &|key| matches!(key, Key::Size(_) | Key::Cluster(_) | Key::Instance(_)))
             || small(&outcome.changed, &|key| match key {
                 Key::Size(_) => true,
                 Key::Cluster(id) => !self.names.contains_key(id),
+                Key::Instance(id) => !self.instances.contains_key(id),
                 _ => false,
             })
     }
@@ -54,6 +57,11 @@ impl Catalogue {
     /// The cluster of that name, and the size of its nodes.
     pub fn cluster(&self, workspace: &WorkspaceId, name: &ComputeName) -> Option<(ClusterId, &SizeName)> {
         self.clusters.get(&(workspace.clone(), name.clone())).map(|(id, size)| (*id, size))
+    }
+
+    /// The name of an instance.
+    pub fn instance_name(&self, id: InstanceId) -> Option<&ComputeName> {
+        self.instances.get(&id)
     }
 
     /// The name of a cluster.

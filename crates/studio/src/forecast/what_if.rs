@@ -151,12 +151,15 @@ async fn candidates(caller: &Caller, request: &JobRequest) -> Result<Vec<Candida
         script: String::new(),
         files: Vec::new(),
         environment: Default::default(),
+        cluster: String::new(),
+        instance: String::new(),
+        size: String::new(),
         ..request.clone()
     };
     let mut found = Vec::new();
     for (name, size, tier) in clusters {
         let Some(size) = sizes.iter().find(|known| known.name == size).cloned() else { continue };
-        let tried = JobRequest { cluster: name.clone(), size: String::new(), ..plain.clone() };
+        let tried = JobRequest { cluster: name.clone(), ..plain.clone() };
         let judged = judged(prepare(caller, &tried).await)?;
         let is_asked = name == request.cluster;
         found.push(Candidate { cluster: Some(name), size, tier, judged, is_asked });
@@ -167,15 +170,15 @@ async fn candidates(caller: &Caller, request: &JobRequest) -> Result<Vec<Candida
         cores && memory && request.gpus.is_none_or(|gpus| gpus <= size.shape.gpus)
     };
     let fitting = sizes.into_iter().filter(|size| fits(size) || size.name.as_str() == request.size).take(MOST_SIZES);
-    let cheapest = request.cluster.is_empty() && request.size.is_empty();
+    let is_serverless = request.cluster.is_empty() && request.instance.is_empty();
+    let cheapest = is_serverless && request.size.is_empty();
     let typed_tier = tier_of(&request.tier).unwrap_or_default();
     for (place, size) in fitting.enumerate() {
-        let tried = JobRequest { cluster: String::new(), size: size.name.to_string(), ..plain.clone() };
+        let tried = JobRequest { size: size.name.to_string(), ..plain.clone() };
         let judged = judged(prepare(caller, &tried).await)?;
         for tier in Tier::ALL {
             let judged = judged.clone().map(|spec| JobSpec { tier, ..spec });
-            let is_named =
-                request.cluster.is_empty() && (size.name.as_str() == request.size || (cheapest && place == 0));
+            let is_named = is_serverless && (size.name.as_str() == request.size || (cheapest && place == 0));
             let is_asked = is_named && tier == typed_tier;
             found.push(Candidate { cluster: None, size: size.clone(), tier, judged, is_asked });
         }

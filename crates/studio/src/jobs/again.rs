@@ -20,7 +20,7 @@ pub async fn run_again(caller: &Caller, id: CommandId, job: &str) -> Result<Subm
     let task = tasks.remove(&row.job.id).ok_or_else(|| AppError::not_found("command of this job"))?;
     let target = row.job.spec.target.clone();
     let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
-    if let Compute::Gone(_) | Compute::Instance(_) = compute {
+    if let Compute::Gone(_) = compute {
         let ran_on = compute.label();
         return Err(AppError::Refused {
             code: "job.compute-gone".into(),

@@ -26,6 +26,8 @@ pub struct JobForm {
     pub advice: Option<Advice>,
     /// The clusters that can be chosen, with the size of their nodes.
     pub clusters: Vec<(String, String)>,
+    /// The caller's own instances, with their states.
+    pub instances: Vec<(String, &'static str)>,
     /// The environments that can be chosen: their names, with what is said of each.
     pub environments: Vec<(String, String)>,
     /// The sizes that can be chosen.
@@ -72,12 +74,18 @@ pub async fn job_form(caller: &Caller, typed: Option<Values>, begin: &Beginning)
         None => (Values::from([("cluster".to_owned(), vec![begin.cluster.clone()])]), None),
     };
     let workspace = caller.actor()?.workspace.id.clone();
-    let mut clusters: Vec<(String, String)> = ask(caller, move |world| {
+    let me = caller.actor()?.person.id.clone();
+    let (mut clusters, mut instances) = ask(caller, move |world| {
         let ours = world.clusters().filter(|cluster| cluster.workspace == workspace);
-        ours.map(|cluster| (cluster.name.to_string(), cluster.size.to_string())).collect()
+        let clusters: Vec<_> = ours.map(|cluster| (cluster.name.to_string(), cluster.size.to_string())).collect();
+        let own = world.instances().filter(|instance| instance.workspace == workspace && instance.owner == me);
+        let instances: Vec<_> =
+            own.map(|instance| (instance.name.to_string(), world.instance_state(instance).key())).collect();
+        (clusters, instances)
     })
     .await?;
     clusters.sort();
+    instances.sort();
     let environments = environments(caller, &values).await?;
     let sizes = crate::sizes::list::sizes(caller).await?;
     let quote = quote_job(caller, &values).await?;
@@ -86,7 +94,7 @@ pub async fn job_form(caller: &Caller, typed: Option<Values>, begin: &Beginning)
         None => None,
     };
     let (upload_limit, is_disk_low) = (caller.studio.settings().upload_limit, caller.studio.is_disk_low());
-    Ok(JobForm { values, advice, clusters, environments, sizes, choices, quote, upload_limit, is_disk_low })
+    Ok(JobForm { values, advice, clusters, instances, environments, sizes, choices, quote, upload_limit, is_disk_low })
 }
 
 /// Every environment by its newest version, and the very version that a copied job had.

@@ -47,6 +47,9 @@ pub struct JobRequest {
     pub script: String,
     /// The cluster's name; empty for a serverless job.
     pub cluster: String,
+    /// One of the caller's own instances, in place of a cluster; empty for none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub instance: String,
     /// The size of the machine of a serverless job; the smallest that fits if empty.
     pub size: String,
     /// On how many nodes at once.
@@ -277,7 +280,7 @@ struct Chosen {
 }
 
 /// Finds the compute and what a node there has.
-fn choose(caller: &Caller, request: &JobRequest) -> Result<Chosen, AppError> {
+async fn choose(caller: &Caller, request: &JobRequest) -> Result<Chosen, AppError> {
     let workspace = caller.actor()?.workspace.id.clone();
     let catalogue = caller.studio.engine().catalogue();
     let asked = Asked {
@@ -285,6 +288,9 @@ fn choose(caller: &Caller, request: &JobRequest) -> Result<Chosen, AppError> {
         memory: request.memory_mib,
         gpus: request.gpus,
     };
+    if !request.instance.is_empty() {
+        return on_instance(caller, request, asked).await;
+    }
     if request.cluster.is_empty() {
         let named = match request.size.as_str() {
             "" => None,
@@ -313,6 +319,28 @@ fn choose(caller: &Caller, request: &JobRequest) -> Result<Chosen, AppError> {
         return Err(AppError::invalid(Problem::new("cluster", format!("There is no cluster “{name}” here."))));
     };
     Ok(Chosen { target: Target::Cluster(id), shape: asked.of(shape) })
+}
+
+/// Finds the instance. Whether its owner asks, and whether it takes jobs now, is judged with the order.
+async fn on_instance(caller: &Caller, request: &JobRequest, asked: Asked) -> Result<Chosen, AppError> {
+    let wrong = |message: String| AppError::invalid(Problem::new("instance", message));
+    if !request.cluster.is_empty() || !request.size.is_empty() {
+        return Err(wrong("Name an instance, a cluster or a size, not several.".into()));
+    }
+    let id = match crate::instances::commands::find(caller, &request.instance).await {
+        Ok(subject) => subject.id,
+        Err(AppError::NotFound { .. }) => {
+            let start = atelier_domain::text::shortened(&request.instance);
+            return Err(wrong(format!("There is no instance “{start}” here.")));
+        }
+        Err(other) => return Err(other),
+    };
+    let shape = crate::orders::ask(caller, move |world| {
+        let size = &world.instance(id)?.size;
+        world.sizes().find(|known| known.name == *size).map(|size| size.shape)
+    });
+    let node = shape.await?.ok_or_else(|| wrong("Its size isn’t in the catalog any more.".into()))?;
+    Ok(Chosen { target: Target::Instance(id), shape: asked.of(node.slot()) })
 }
 
 /// Resources as they were asked for.
@@ -400,7 +428,7 @@ pub async fn prepare<'a>(caller: &Caller, request: &'a JobRequest) -> Result<Pre
         let exit_codes = request.retry_exit_codes.clone();
         Box::new(RetryPolicy { max: request.retries, on, exit_codes, pause: Span::seconds(1) })
     });
-    let chosen = match choose(caller, request) {
+    let chosen = match choose(caller, request).await {
         Ok(chosen) => Some(chosen),
         Err(AppError::Invalid { problems: more }) => {
             problems.extend(more);
@@ -412,6 +440,9 @@ pub async fn prepare<'a>(caller: &Caller, request: &'a JobRequest) -> Result<Pre
     if tier == Tier::Preemptible && !request.cluster.is_empty() {
         let message = "On a cluster the cluster’s tier counts; leave this out, or choose another cluster.";
         problems.push(Problem::new("tier", message));
+    }
+    if tier == Tier::Preemptible && !request.instance.is_empty() {
+        problems.push(Problem::new("tier", "Instances are dedicated; leave this out, or choose another compute."));
     }
     let after = awaited(caller, &request.after, &mut problems).await?;
     let environment =

@@ -75,11 +75,16 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
     let named =
         |field: &str| text(field).split([',', ' ', '\n', '\r', '\t']).filter(|word| !word.is_empty()).map(job_named);
     let after = named("after").map(AfterRequest::Success).chain(named("after_any").map(AfterRequest::any)).collect();
+    let (cluster, instance) = match text("cluster").strip_prefix(INSTANCE) {
+        Some(instance) => (String::new(), instance.to_owned()),
+        None => (text("cluster").to_owned(), String::new()),
+    };
     let request = JobRequest {
         name: text("name").to_owned(),
         command,
         script: text("script").to_owned(),
-        cluster: text("cluster").to_owned(),
+        cluster,
+        instance,
         size: text("size").to_owned(),
         nodes,
         cores,
@@ -103,6 +108,9 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
     (request, problems)
 }
 
+/// Before the name of an instance, where the form's one list of computes has clusters and instances.
+pub const INSTANCE: &str = "instance:";
+
 /// The form of a job that exists.
 pub fn values_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> Values {
     let mut values = Values::new();
@@ -119,7 +127,8 @@ pub fn values_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) ->
     match compute {
         Compute::Cluster(name) => set("cluster", name.clone()),
         Compute::Serverless(size) => set("size", size.clone()),
-        Compute::Instance(_) | Compute::Gone(_) => {}
+        Compute::Instance(name) => set("cluster", format!("{INSTANCE}{name}")),
+        Compute::Gone(_) => {}
     }
     let spec = &row.job.spec;
     set("cores", (spec.shape.cores as f64 / 1_000.0).to_string());
@@ -143,11 +152,12 @@ pub fn values_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) ->
 /// The request that a job was made from.
 pub fn request_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> JobRequest {
     let spec = &row.job.spec;
-    let (cluster, size) = match compute {
-        Compute::Cluster(name) => (name.clone(), String::new()),
-        Compute::Serverless(size) => (String::new(), size.clone()),
-        Compute::Instance(name) | Compute::Gone(name) => (name.clone(), String::new()),
-    };
+    let (mut cluster, mut instance, mut size) = (String::new(), String::new(), String::new());
+    match compute {
+        Compute::Cluster(name) | Compute::Gone(name) => cluster.clone_from(name),
+        Compute::Instance(name) => instance.clone_from(name),
+        Compute::Serverless(name) => size.clone_from(name),
+    }
     let (command, script) = match &task.run {
         Run::Argv(words) => (words.clone(), String::new()),
         Run::Script(lines) => (Vec::new(), lines.clone()),
@@ -159,6 +169,7 @@ pub fn request_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -
         command,
         script,
         cluster,
+        instance,
         size,
         nodes: Some(spec.nodes),
         cores: Some(spec.shape.cores as f64 / 1_000.0),
