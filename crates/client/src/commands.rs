@@ -27,7 +27,7 @@ Jobs over the REST API, in your name.
       --wait                            until it is over
   atelier job JOB [--wait]              how it does; fails if it has failed
   atelier logs JOB [--follow]           what it prints
-  atelier cancel JOB
+  atelier cancel JOB [--array]           with --array, all jobs of its array
 
   --json prints the server's own answer.
   ATELIER_URL is the server, ATELIER_TOKEN your token; instances and jobs have both already.
