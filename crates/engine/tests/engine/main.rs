@@ -8,6 +8,7 @@ mod environments;
 mod library;
 mod nodes;
 mod over;
+mod restore;
 mod run;
 mod sharing;
 mod spending;
