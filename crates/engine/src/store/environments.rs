@@ -5,9 +5,9 @@ use atelier_domain::environment::{EnvironmentHash, MAX_VERSIONS, Packages};
 use atelier_domain::history::{Event, Topic};
 use atelier_domain::text::Problem;
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
-use sqlx::Row as _;
 use sqlx::any::AnyRow;
 
+use super::sql::{Columns as _, Record, Sql, record};
 use super::{Author, Error, Result, Store, WriteTx};
 use crate::environments::BuildFailure;
 
@@ -78,22 +78,52 @@ impl KeptState {
     }
 }
 
-const OF_ENVIRONMENT: &str = "name, owner_id, owner_name, created_at";
-const OF_VERSION: &str = "name, version, recipe, note, author_id, author_name, created_at, used_at";
-const OF_BUILD: &str = "hash, state, failure, packages, size, used_at, changed_at";
+record!(EnvironmentRow { name: "name", owner: "owner_id", owner_name: "owner_name", created_at: "created_at" });
+
+record!(EnvironmentVersion {
+    name: "name",
+    version: "version",
+    recipe: "recipe",
+    note: "note",
+    author: "author_id",
+    author_name: "author_name",
+    created_at: "created_at",
+    used_at: "used_at",
+});
+
+impl Record for BuildRow {
+    const COLUMNS: &'static [&'static str] = &["hash", "state", "failure", "packages", "size", "used_at", "changed_at"];
+
+    fn read(row: &AnyRow) -> Result<Self> {
+        let unreadable = |value: String| Error::Unreadable { what: "a build", value };
+        let (hash, state): (String, String) = (row.read("hash")?, row.read("state")?);
+        Ok(Self {
+            hash: EnvironmentHash::parse(&hash).ok_or_else(|| unreadable(hash))?,
+            state: match state.as_str() {
+                "wanted" => KeptState::Wanted,
+                "ready" => KeptState::Ready,
+                "collected" => KeptState::Collected,
+                "failed" => KeptState::Failed(row.json("a build", "failure")?),
+                _ => return Err(unreadable(state)),
+            },
+            packages: row.json("a build", "packages")?,
+            size: row.read("size")?,
+            used_at: row.read("used_at")?,
+            changed_at: row.read("changed_at")?,
+        })
+    }
+}
 
 impl Store {
     /// All environments of a workspace, by name.
     pub async fn environments(&self, workspace: &WorkspaceId) -> Result<Vec<EnvironmentRow>> {
-        let sql = format!("select {OF_ENVIRONMENT} from environments where workspace_id = $1 order by name");
-        let rows = self.reader.rows(sqlx::query(&sql).bind(workspace.as_str())).await?;
-        rows.iter().map(environment).collect()
+        let sql = Sql::of::<EnvironmentRow>("environments").eq("workspace_id", workspace);
+        sql.push(" order by name").all(&self.reader).await
     }
 
     pub async fn environment(&self, workspace: &WorkspaceId, name: &ComputeName) -> Result<Option<EnvironmentRow>> {
-        let sql = format!("select {OF_ENVIRONMENT} from environments where workspace_id = $1 and name = $2");
-        let row = self.reader.row(sqlx::query(&sql).bind(workspace.as_str()).bind(name.as_str())).await?;
-        row.as_ref().map(environment).transpose()
+        let sql = Sql::of::<EnvironmentRow>("environments").eq("workspace_id", workspace);
+        sql.eq("name", name.as_str()).first(&self.reader).await
     }
 
     /// The versions of all environments of a workspace, or of one; the newest of each first.
@@ -102,15 +132,9 @@ impl Store {
         workspace: &WorkspaceId,
         name: Option<&ComputeName>,
     ) -> Result<Vec<EnvironmentVersion>> {
-        let only = if name.is_some() { " and name = $2" } else { "" };
-        let sql = format!(
-            "select {OF_VERSION} from environment_versions where workspace_id = $1{only} order by name, version desc"
-        );
-        let mut query = sqlx::query(&sql).bind(workspace.as_str());
-        if let Some(name) = name {
-            query = query.bind(name.as_str());
-        }
-        self.reader.rows(query).await?.iter().map(version).collect()
+        let sql = Sql::of::<EnvironmentVersion>("environment_versions").eq("workspace_id", workspace);
+        let sql = sql.and_if("name = ?", name.map(ComputeName::as_str));
+        sql.push(" order by name, version desc").all(&self.reader).await
     }
 
     /// One version; the newest if none is said.
@@ -120,34 +144,25 @@ impl Store {
         name: &ComputeName,
         number: Option<u32>,
     ) -> Result<Option<EnvironmentVersion>> {
-        let only = if number.is_some() { " and version = $3" } else { "" };
-        let sql = format!(
-            "select {OF_VERSION} from environment_versions where workspace_id = $1 and name = $2{only} \
-             order by version desc limit 1"
-        );
-        let mut query = sqlx::query(&sql).bind(workspace.as_str()).bind(name.as_str());
-        if let Some(number) = number {
-            query = query.bind(i64::from(number));
-        }
-        self.reader.row(query).await?.as_ref().map(version).transpose()
+        let sql = Sql::of::<EnvironmentVersion>("environment_versions").eq("workspace_id", workspace);
+        let sql = sql.eq("name", name.as_str()).and_if("version = ?", number);
+        sql.push(" order by version desc limit 1").first(&self.reader).await
     }
 
     /// All versions of all workspaces: what the builder may be asked for.
     pub async fn all_environment_versions(&self) -> Result<Vec<EnvironmentVersion>> {
-        let sql = format!("select {OF_VERSION} from environment_versions order by workspace_id, name, version");
-        self.reader.rows(sqlx::query(&sql)).await?.iter().map(version).collect()
+        let sql = Sql::of::<EnvironmentVersion>("environment_versions");
+        sql.push(" order by workspace_id, name, version").all(&self.reader).await
     }
 
     /// What is kept about all builds.
     pub async fn environment_builds(&self) -> Result<Vec<BuildRow>> {
-        let sql = format!("select {OF_BUILD} from environment_builds order by hash");
-        self.reader.rows(sqlx::query(&sql)).await?.iter().map(build).collect()
+        Sql::of::<BuildRow>("environment_builds").push(" order by hash").all(&self.reader).await
     }
 
     /// What is kept about one build.
     pub async fn environment_build(&self, hash: EnvironmentHash) -> Result<Option<BuildRow>> {
-        let sql = format!("select {OF_BUILD} from environment_builds where hash = $1");
-        self.reader.row(sqlx::query(&sql).bind(hash.to_string())).await?.as_ref().map(build).transpose()
+        Sql::of::<BuildRow>("environment_builds").eq("hash", hash.to_string()).first(&self.reader).await
     }
 
     /// Keeps how a build ended, and tells live pages.
@@ -175,27 +190,12 @@ impl Store {
         hash: EnvironmentHash,
         now: Timestamp,
     ) -> Result<()> {
-        let _in_line = self.write_lock.lock().await;
-        let mut tx = self.writer.begin().await?;
-        if let Some((workspace, name, number)) = of {
-            sqlx::query(
-                "update environment_versions set used_at = $1 where workspace_id = $2 and name = $3 and version = $4 \
-                 and used_at < $1",
-            )
-            .bind(now.0)
-            .bind(workspace.as_str())
-            .bind(name.as_str())
-            .bind(i64::from(number))
-            .execute(&mut *tx)
-            .await?;
-        }
-        sqlx::query("update environment_builds set used_at = $1 where hash = $2 and used_at < $1")
-            .bind(now.0)
-            .bind(hash.to_string())
-            .execute(&mut *tx)
-            .await?;
-        tx.commit().await?;
-        Ok(())
+        let version = of.map(|(workspace, name, number)| {
+            let sql = Sql::update("environment_versions").set("used_at", now).eq("workspace_id", workspace);
+            sql.eq("name", name.as_str()).eq("version", number).and("used_at < ?").bind(now)
+        });
+        let build = Sql::update("environment_builds").set("used_at", now).eq("hash", hash.to_string());
+        self.write_all(version.into_iter().chain([build.and("used_at < ?").bind(now)]).collect()).await
     }
 }
 
@@ -209,15 +209,9 @@ impl WriteTx<'_> {
         by: (&UserId, &str),
         new: &NewVersion<'_>,
     ) -> Result<std::result::Result<u32, Problem>> {
-        let newest = sqlx::query(
-            "select cast(coalesce(max(version), 0) as bigint) from environment_versions where workspace_id = $1 and \
-             name = $2",
-        )
-        .bind(workspace.as_str())
-        .bind(new.name.as_str())
-        .fetch_one(&mut *self.tx)
-        .await?;
-        let newest = u32::try_from(newest.get::<i64, _>(0)).unwrap_or_default();
+        let newest = Sql::select("max(version)", "environment_versions").eq("workspace_id", workspace);
+        let newest = newest.eq("name", new.name.as_str()).value::<Option<u32>>(&mut self.tx).await?;
+        let newest = newest.flatten().unwrap_or_default();
         if newest > 0 && !new.is_new && self.is_newest_version(workspace, newest, new).await? {
             // Who asks again gets what was made the first time.
             return Ok(Ok(newest));
@@ -239,51 +233,41 @@ impl WriteTx<'_> {
             _ => {}
         }
         if newest == 0 {
-            sqlx::query(
-                "insert into environments (workspace_id, name, owner_id, owner_name, created_at) values ($1, $2, $3, \
-                 $4, $5)",
-            )
-            .bind(workspace.as_str())
-            .bind(new.name.as_str())
-            .bind(by.0.as_str())
-            .bind(by.1)
-            .bind(self.now().0)
-            .execute(&mut *self.tx)
-            .await?;
+            Sql::insert("environments")
+                .set("workspace_id", workspace)
+                .set("name", new.name.as_str())
+                .set("owner_id", by.0)
+                .set("owner_name", by.1)
+                .set("created_at", self.now())
+                .run(&mut self.tx)
+                .await?;
         }
         let version = newest + 1;
-        sqlx::query(
-            "insert into environment_versions (workspace_id, name, version, recipe, note, author_id, author_name, \
-             created_at, used_at) values ($1, $2, $3, $4, $5, $6, $7, $8, 0)",
-        )
-        .bind(workspace.as_str())
-        .bind(new.name.as_str())
-        .bind(i64::from(version))
-        .bind(new.recipe)
-        .bind(new.note)
-        .bind(by.0.as_str())
-        .bind(by.1)
-        .bind(self.now().0)
-        .execute(&mut *self.tx)
-        .await?;
+        Sql::insert("environment_versions")
+            .set("workspace_id", workspace)
+            .set("name", new.name.as_str())
+            .set("version", version)
+            .set("recipe", new.recipe)
+            .set("note", new.note)
+            .set("author_id", by.0)
+            .set("author_name", by.1)
+            .set("created_at", self.now())
+            .set("used_at", 0)
+            .run(&mut self.tx)
+            .await?;
         let event = Event::EnvironmentVersionMade { name: new.name.to_string(), version, packages: new.packages };
         self.record(workspace, author, None, &event).await?;
         Ok(Ok(version))
     }
 
     async fn is_newest_version(&mut self, workspace: &WorkspaceId, newest: u32, new: &NewVersion<'_>) -> Result<bool> {
-        let same = sqlx::query(
-            "select 1 from environment_versions where workspace_id = $1 and name = $2 and version = $3 and recipe = $4 \
-             and note = $5",
-        )
-        .bind(workspace.as_str())
-        .bind(new.name.as_str())
-        .bind(i64::from(newest))
-        .bind(new.recipe)
-        .bind(new.note)
-        .fetch_optional(&mut *self.tx)
-        .await?;
-        Ok(same.is_some())
+        let same = Sql::select("1", "environment_versions")
+            .eq("workspace_id", workspace)
+            .eq("name", new.name.as_str())
+            .eq("version", newest)
+            .eq("recipe", new.recipe)
+            .eq("note", new.note);
+        Ok(same.row(&mut self.tx).await?.is_some())
     }
 
     /// Deletes an environment with all its versions. False if there is none.
@@ -293,18 +277,9 @@ impl WriteTx<'_> {
         author: &Author,
         name: &ComputeName,
     ) -> Result<bool> {
-        let versions = sqlx::query("delete from environment_versions where workspace_id = $1 and name = $2")
-            .bind(workspace.as_str())
-            .bind(name.as_str())
-            .execute(&mut *self.tx)
-            .await?
-            .rows_affected();
-        let gone = sqlx::query("delete from environments where workspace_id = $1 and name = $2")
-            .bind(workspace.as_str())
-            .bind(name.as_str())
-            .execute(&mut *self.tx)
-            .await?
-            .rows_affected();
+        let of_name = |table| Sql::delete(table).eq("workspace_id", workspace).eq("name", name.as_str());
+        let versions = of_name("environment_versions").run(&mut self.tx).await?;
+        let gone = of_name("environments").run(&mut self.tx).await?;
         if gone > 0 {
             let versions = u32::try_from(versions).unwrap_or(u32::MAX);
             let event = Event::EnvironmentDeleted { name: name.to_string(), versions };
@@ -343,23 +318,19 @@ impl WriteTx<'_> {
             KeptState::Failed(failure) => text(serde_json::to_string(failure))?,
             _ => String::new(),
         };
-        sqlx::query(
-            "insert into environment_builds (hash, state, failure, packages, size, used_at, changed_at) \
-             values ($1, $2, $3, $4, $5, $6, $7) on conflict (hash) do update set state = excluded.state, \
-             failure = excluded.failure, size = excluded.size, \
-             packages = case when excluded.packages = '[]' then environment_builds.packages else excluded.packages \
-             end, \
-             used_at = excluded.used_at, changed_at = excluded.changed_at",
-        )
-        .bind(row.hash.to_string())
-        .bind(row.state.key())
-        .bind(failure)
-        .bind(text(serde_json::to_string(&row.packages))?)
-        .bind(i64::try_from(row.size).unwrap_or(i64::MAX))
-        .bind(row.used_at.map_or(0, |at| at.0))
-        .bind(row.changed_at.0)
-        .execute(&mut *self.tx)
-        .await?;
+        let keep_packages = "packages = case when excluded.packages = '[]' then environment_builds.packages else \
+                             excluded.packages end";
+        Sql::insert("environment_builds")
+            .set("hash", row.hash.to_string())
+            .set("state", row.state.key())
+            .set("failure", failure)
+            .set("packages", text(serde_json::to_string(&row.packages))?)
+            .set("size", row.size)
+            .set("used_at", row.used_at.map_or(0, |at| at.0))
+            .set("changed_at", row.changed_at)
+            .or_update("hash", &["state", "failure", keep_packages, "size", "used_at", "changed_at"])
+            .run(&mut self.tx)
+            .await?;
         Ok(())
     }
 }
@@ -376,56 +347,4 @@ pub struct NewVersion<'a> {
     pub note: &'a str,
     /// How many packages it lists.
     pub packages: u32,
-}
-
-fn name(text: String) -> Result<ComputeName> {
-    ComputeName::parse(&text).map_err(|_| Error::Unreadable { what: "an environment", value: text })
-}
-
-fn moment(at: i64) -> Option<Timestamp> {
-    (at > 0).then_some(Timestamp(at))
-}
-
-fn environment(row: &AnyRow) -> Result<EnvironmentRow> {
-    Ok(EnvironmentRow {
-        name: name(row.get(0))?,
-        owner: UserId::new(row.get::<String, _>(1)),
-        owner_name: row.get(2),
-        created_at: Timestamp(row.get(3)),
-    })
-}
-
-fn version(row: &AnyRow) -> Result<EnvironmentVersion> {
-    Ok(EnvironmentVersion {
-        name: name(row.get(0))?,
-        version: u32::try_from(row.get::<i64, _>(1)).unwrap_or_default(),
-        recipe: row.get(2),
-        note: row.get(3),
-        author: UserId::new(row.get::<String, _>(4)),
-        author_name: row.get(5),
-        created_at: Timestamp(row.get(6)),
-        used_at: moment(row.get(7)),
-    })
-}
-
-fn build(row: &AnyRow) -> Result<BuildRow> {
-    let unreadable = |value: String| Error::Unreadable { what: "a build", value };
-    let hash: String = row.get(0);
-    let state: String = row.get(1);
-    let (failure, packages): (String, String) = (row.get(2), row.get(3));
-    let state = match state.as_str() {
-        "wanted" => KeptState::Wanted,
-        "ready" => KeptState::Ready,
-        "collected" => KeptState::Collected,
-        "failed" => KeptState::Failed(serde_json::from_str(&failure).map_err(|_| unreadable(failure))?),
-        _ => return Err(unreadable(state)),
-    };
-    Ok(BuildRow {
-        hash: EnvironmentHash::parse(&hash).ok_or_else(|| unreadable(hash))?,
-        state,
-        packages: serde_json::from_str(&packages).map_err(|_| unreadable(packages))?,
-        size: u64::try_from(row.get::<i64, _>(4)).unwrap_or_default(),
-        used_at: moment(row.get(5)),
-        changed_at: Timestamp(row.get(6)),
-    })
 }

@@ -19,7 +19,6 @@ mod environments;
 mod files;
 mod history;
 mod installation;
-mod job_names;
 mod jobs;
 mod ledger;
 mod migrations;
@@ -118,7 +117,7 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        self.reader.row(sqlx::query("select 1")).await?;
+        sql::Sql::new("select 1").row(&self.reader).await?;
         Ok(())
     }
 
@@ -136,20 +135,6 @@ impl Store {
         let _waits_for_the_last_write = self.write_lock.lock().await;
         self.writer.close().await;
     }
-}
-
-/// Escapes what `like` would take as a pattern; statements say `escape '\'`.
-fn like_pattern(part: &str) -> String {
-    let mut pattern = String::with_capacity(part.len() + 2);
-    pattern.push('%');
-    for c in part.to_lowercase().chars() {
-        if matches!(c, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-    pattern.push('%');
-    pattern
 }
 
 fn pool_options() -> AnyPoolOptions {
