@@ -30,10 +30,10 @@ impl Store {
     }
 
     /// Instances get that one from now on.
-    pub async fn use_environment(&self, hash: &str, now: Timestamp) -> Result<()> {
+    pub async fn use_base_environment(&self, hash: &str, now: Timestamp) -> Result<()> {
         let mut tx = self.begin(now).await?;
         let known = tx.base_environment().await?;
-        tx.put_environment(&BaseEnvironment { in_use: hash.to_owned(), ..known }).await?;
+        tx.put_base_environment(&BaseEnvironment { in_use: hash.to_owned(), ..known }).await?;
         tx.topics.insert(Topic::Engine);
         tx.commit().await?;
         Ok(())
@@ -55,18 +55,18 @@ impl WriteTx<'_> {
     }
 
     /// Changes what is wanted, and records it with who did.
-    pub async fn want_environment(
+    pub async fn want_base_environment(
         &mut self,
         workspace: &WorkspaceId,
         author: &Author,
         wanted: &BaseEnvironment,
         event: &Event,
     ) -> Result<()> {
-        self.put_environment(wanted).await?;
+        self.put_base_environment(wanted).await?;
         self.record(workspace, author, None, event).await
     }
 
-    async fn put_environment(&mut self, it: &BaseEnvironment) -> Result<()> {
+    async fn put_base_environment(&mut self, it: &BaseEnvironment) -> Result<()> {
         Sql::insert("base_environment")
             .set("one", 1)
             .set("requirements", it.requirements.as_str())

@@ -11,9 +11,9 @@ use super::sql::{Columns as _, Record, Sql, record};
 use super::{Author, Error, Result, Store, WriteTx};
 use crate::environments::BuildFailure;
 
-/// An environment, without its versions.
+/// A named environment, without its versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EnvironmentRow {
+pub struct NamedEnvironment {
     pub name: ComputeName,
     pub owner: UserId,
     /// That person's name, as it was then.
@@ -78,7 +78,7 @@ impl KeptState {
     }
 }
 
-record!(EnvironmentRow { name: "name", owner: "owner_id", owner_name: "owner_name", created_at: "created_at" });
+record!(NamedEnvironment { name: "name", owner: "owner_id", owner_name: "owner_name", created_at: "created_at" });
 
 record!(EnvironmentVersion {
     name: "name",
@@ -116,13 +116,17 @@ impl Record for BuildRow {
 
 impl Store {
     /// All environments of a workspace, by name.
-    pub async fn environments(&self, workspace: &WorkspaceId) -> Result<Vec<EnvironmentRow>> {
-        let sql = Sql::of::<EnvironmentRow>("environments").eq("workspace_id", workspace);
+    pub async fn named_environments(&self, workspace: &WorkspaceId) -> Result<Vec<NamedEnvironment>> {
+        let sql = Sql::of::<NamedEnvironment>("environments").eq("workspace_id", workspace);
         sql.push(" order by name").all(&self.reader).await
     }
 
-    pub async fn environment(&self, workspace: &WorkspaceId, name: &ComputeName) -> Result<Option<EnvironmentRow>> {
-        let sql = Sql::of::<EnvironmentRow>("environments").eq("workspace_id", workspace);
+    pub async fn named_environment(
+        &self,
+        workspace: &WorkspaceId,
+        name: &ComputeName,
+    ) -> Result<Option<NamedEnvironment>> {
+        let sql = Sql::of::<NamedEnvironment>("environments").eq("workspace_id", workspace);
         sql.eq("name", name.as_str()).first(&self.reader).await
     }
 
@@ -271,7 +275,7 @@ impl WriteTx<'_> {
     }
 
     /// Deletes an environment with all its versions. False if there is none.
-    pub async fn delete_environment(
+    pub async fn delete_named_environment(
         &mut self,
         workspace: &WorkspaceId,
         author: &Author,
