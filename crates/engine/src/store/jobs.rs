@@ -353,8 +353,7 @@ impl Record for JobRow {
 
 /// Adds the jobs of a row to those of its state.
 fn add(counts: &mut BTreeMap<JobState, u64>, row: &AnyRow) -> Result<()> {
-    let state: String = row.read("state")?;
-    if let Some(state) = JobState::ALL.into_iter().find(|known| known.key() == state) {
+    if let Some(state) = JobState::from_key(&row.read::<String>("state")?) {
         *counts.entry(state).or_default() += row.read::<u64>("jobs")?;
     }
     Ok(())

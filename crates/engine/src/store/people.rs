@@ -428,7 +428,7 @@ impl Record for Person {
                 (true, _) => AccountState::Disabled,
             },
             time_zone: row.read("u.time_zone")?,
-            theme: Theme::from_key(&row.read::<String>("u.theme")?),
+            theme: Theme::from_key(&row.read::<String>("u.theme")?).unwrap_or_default(),
             created_at: row.read("u.created_at")?,
             seen_at: row.read("u.seen_at")?,
             notices_read_at: row.read("u.notices_read_at")?,
