@@ -17,6 +17,7 @@ use leptos::prelude::{use_context, with_context};
 use leptos_axum::ResponseOptions;
 
 use crate::form::Flash;
+use crate::server::downloads::request_id as id_of;
 use crate::server::guard::NoSuchWorkspace;
 use crate::server::plain_page;
 use crate::server::request::{cookie, cookie_name};
@@ -122,8 +123,7 @@ pub async fn prepare(State(state): State<AppState>, mut request: Request, next: 
             Ok(viewer) => drop(request.extensions_mut().insert(Arc::new(viewer))),
             Err(error) => {
                 tracing::error!(%error, "the viewer could not be read");
-                let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
-                return plain_page::broken(&id);
+                return plain_page::broken(&id_of(&request));
             }
         }
     }

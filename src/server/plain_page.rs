@@ -1,6 +1,7 @@
 //! The few pages that are made without the app: refusals before a request has got that far, and the page
 //! after a crash.
 
+use atelier_studio::html::attribute as escape;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -32,16 +33,4 @@ pub fn broken(request: &str) -> Response {
          tell an administrator the request id: the server’s log holds the rest under it.",
         request,
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn text_is_escaped() {
-        assert_eq!(super::escape("<b>\"&"), "&lt;b&gt;&quot;&amp;");
-    }
 }

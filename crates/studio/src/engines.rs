@@ -6,8 +6,7 @@ use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{NodeId, Resources};
 use atelier_domain::error::AppError;
-use atelier_domain::time::Timestamp;
-use atelier_domain::world::{Answer, Order, World};
+use atelier_domain::world::{Answer, Order, UnknownNode, World};
 use atelier_engine::drivers::Capabilities;
 use atelier_engine::run::{CommandId, Status};
 
@@ -29,7 +28,7 @@ pub struct EngineDetail {
     pub nodes: Vec<EngineNode>,
     pub all_nodes: usize,
     /// What was found and is not known.
-    pub unknown: Vec<UnknownRow>,
+    pub unknown: Vec<UnknownNode>,
 }
 
 /// A place where nodes are made.
@@ -56,18 +55,6 @@ pub struct EngineNode {
     pub cluster: Option<String>,
 }
 
-/// Something found and not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownRow {
-    pub site: String,
-    /// What the driver calls it.
-    pub name: String,
-    /// Since when it is known to exist.
-    pub since: Timestamp,
-    /// Whether somebody decided that it goes.
-    pub is_leaving: bool,
-}
-
 /// The engine, its sites and its agents. Needs `engine.read`.
 pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
     let workspace = caller.authorise(Action::EngineRead).await?.workspace.id.clone();
@@ -87,15 +74,7 @@ pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
                 })
                 .collect(),
             all_nodes: world.nodes().count(),
-            unknown: world
-                .unknown()
-                .map(|found| UnknownRow {
-                    site: found.site.to_string(),
-                    name: found.name.clone(),
-                    since: found.since,
-                    is_leaving: found.is_leaving,
-                })
-                .collect(),
+            unknown: world.unknown().cloned().collect(),
             status,
         }
     })

@@ -16,7 +16,6 @@ use crate::clusters::preview::Previews;
 use crate::counts::ComputeCounts;
 use crate::files::desk::Files;
 use crate::forecast::etas::Forecasts;
-use crate::history::HistoryRow;
 use crate::instances::share_uses::ShareUses;
 use crate::instances::ssh::Directions;
 use crate::jobs::list::JobView;
@@ -60,7 +59,7 @@ pub(crate) struct Reads {
     /// What others did to a person, newest first.
     pub notices: Kept<UserId, Vec<HistoryEntry>>,
     /// The newest entries of the history: of all of it, or of what concerns one person.
-    pub events: Kept<(WorkspaceId, Option<UserId>, usize), Vec<HistoryRow>>,
+    pub events: Kept<(WorkspaceId, Option<UserId>, usize), Vec<HistoryEntry>>,
     /// How many people there are.
     pub people: Kept<WorkspaceId, u64>,
     pub first_people: Kept<(WorkspaceId, FirstPage), Vec<Person>>,

@@ -21,6 +21,7 @@ use atelier_simulate::{Draft, Recorded, Report, Scenario, Stopped, simulate};
 
 use crate::caller::Caller;
 use crate::orders::ask;
+use crate::seats::Seats;
 
 /// How far it looks back.
 pub const DAYS: u32 = 7;
@@ -76,28 +77,11 @@ pub struct Preview {
 /// Previews that were made lately, one for each person, and who waits for one.
 #[derive(Default)]
 pub struct Previews {
-    busy: Mutex<std::collections::HashSet<UserId>>,
+    busy: Seats<UserId>,
     kept: Mutex<HashMap<UserId, (Timestamp, Arc<Report>)>>,
 }
 
-/// A person's one turn; given back when it is dropped.
-struct Turn<'previews> {
-    previews: &'previews Previews,
-    person: UserId,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.previews.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.person);
-    }
-}
-
 impl Previews {
-    fn turn(&self, person: &UserId) -> Option<Turn<'_>> {
-        let is_new = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(person.clone());
-        is_new.then(|| Turn { previews: self, person: person.clone() })
-    }
-
     fn keep(&self, person: &UserId, report: &Arc<Report>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MOST_KEPT
@@ -148,7 +132,7 @@ pub async fn preview(caller: &Caller, name: &str, typed: Option<Typed>) -> Resul
         }
     };
     let previews = caller.studio.previews();
-    let Some(_turn) = previews.turn(&actor.person.id) else {
+    let Some(_turn) = previews.busy.take(&actor.person.id, 1) else {
         preview.refusal = Some("Another preview of yours is still being worked out. Wait until it is there.".into());
         return Ok(preview);
     };

@@ -186,7 +186,7 @@ pub async fn add_version(
 /// An environment that the caller wants to change.
 async fn mine(caller: &Caller, name: &str) -> Result<(EnvironmentView, Whose), AppError> {
     let view = find(caller, name).await?;
-    let whose = if view.row.owner == caller.actor()?.person.id { Whose::Own } else { Whose::Others };
+    let whose = caller.actor()?.whose(&view.row.owner);
     caller.authorise_for(Action::EnvironmentWrite, whose).await?;
     Ok((view, whose))
 }
@@ -242,7 +242,7 @@ pub async fn build(caller: &Caller, name: &str, version: Option<u32>, why: &str)
     let why = parse_why(why)?;
     let found = view.version(version).ok_or_else(|| AppError::not_found("version"))?;
     let number = found.row.version;
-    let refuse = |code: &str, message: String| Err(AppError::Refused { code: code.into(), message });
+    let refuse = |code: &str, message: String| Err(AppError::refused(code, message));
     let library = caller.studio.environments().library();
     if !library.builds() {
         let message = "Building is switched off on this server, by the setting environment, or it makes no nodes.";
@@ -275,7 +275,7 @@ pub async fn delete(caller: &Caller, name: &str, why: &str) -> Result<(), AppErr
     let (view, whose) = mine(caller, name).await?;
     let why = parse_why(why)?;
     if let Some(message) = in_use(caller, &view).await {
-        return Err(AppError::Refused { code: "environment-in-use".into(), message });
+        return Err(AppError::refused("environment-in-use", message));
     }
     let (workspace, author) = (caller.actor()?.workspace.id.clone(), caller.author(why)?);
     let mut tx = caller.begin(Action::EnvironmentWrite, whose).await?;

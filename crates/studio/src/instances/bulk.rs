@@ -154,7 +154,7 @@ pub async fn change(
         match carry_out(caller, id, &subject, order, why.clone()).await {
             Ok(Answer::Already) => {
                 let message = verb.why_not(subject.state).unwrap_or("Nothing to change.").to_owned();
-                changed.left.push((subject, AppError::Refused { code: "already".into(), message }));
+                changed.left.push((subject, AppError::refused("already", message)));
             }
             Ok(_) => changed.done.push(subject),
             Err(error @ (AppError::Forbidden { .. } | AppError::Refused { .. } | AppError::NotFound { .. })) => {

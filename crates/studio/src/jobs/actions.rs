@@ -164,7 +164,7 @@ async fn rows(caller: &Caller, ids: &[String]) -> Result<Vec<(Chosen, JobRow)>, 
 }
 
 async fn may(caller: &Caller, verb: JobVerb, row: &JobRow) -> Result<(), AppError> {
-    let whose = if caller.actor()?.person.id == row.job.owner { Whose::Own } else { Whose::Others };
+    let whose = caller.actor()?.whose(&row.job.owner);
     caller.authorise_for(verb.verb().right(), whose).await.map(|_| ())
 }
 

@@ -1,6 +1,6 @@
 //! One job with everything that is known of it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::job::{AfterWhat, EndedAs, JobPhase, Verdict};
 use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::compute::{JobId, NodeId};
@@ -14,7 +14,7 @@ use atelier_simulate::forecast::Eta;
 
 use crate::caller::Caller;
 use crate::forecast::etas as forecast;
-use crate::jobs::log::{Place, Search, Window};
+use crate::jobs::log::{JobLog, Place, Search, Window};
 use crate::jobs::metrics::Metrics;
 use crate::jobs::outputs::Outputs;
 use crate::jobs::view::{Standing, Why, charged, offer, standings};
@@ -131,8 +131,7 @@ pub async fn find(caller: &Caller, id: &str) -> Result<JobRow, AppError> {
     let Some(id) = JobId::parse(id) else { return Err(AppError::not_found("job")) };
     let row = caller.checked(caller.store().job(&actor.workspace.id, id).await)?;
     let row = row.ok_or_else(|| AppError::not_found("job"))?;
-    let whose = if row.job.owner == actor.person.id { Whose::Own } else { Whose::Others };
-    caller.authorise_for(Action::JobRead, whose).await?;
+    caller.authorise_for(Action::JobRead, actor.whose(&row.job.owner)).await?;
     Ok(row)
 }
 
@@ -232,12 +231,12 @@ fn panel(fleet: &atelier_engine::fleet::Fleet, row: &JobRow, look: &Look) -> std
         (None, None) => Place::End,
     };
     let shown = match chosen {
-        Some(info) => Some((info.name, log::window(logs, info.name, place)?)),
+        Some(info) => Some((info.name, log::window(&JobLog::new(logs, info.name), place)?)),
         None => None,
     };
     let is_end = place == Place::End;
     let search = match (chosen, look.find.trim()) {
-        (Some(info), text) if !text.is_empty() => Some(log::search(logs, info.name, text)?),
+        (Some(info), text) if !text.is_empty() => Some(log::search(&JobLog::new(logs, info.name), text)?),
         _ => None,
     };
     Ok(LogPanel { all, shown, is_named, is_end, search, removed_after: None })

@@ -59,12 +59,14 @@ fn metrics(samples: &[(Timestamp, PartSample)]) -> Option<Metrics> {
         cores.push(sum(|sums| sums.1) / 1_000.0);
         memory.push(sum(|sums| sums.2));
     }
-    (cores.len() > 1).then(|| Metrics { from, to, cores: series(cores), memory: series(memory) })
+    (cores.len() > 1).then(|| Metrics { from, to, cores: cores.into(), memory: memory.into() })
 }
 
-fn series(points: Vec<f64>) -> Series {
-    let most = points.iter().copied().fold(0.0, f64::max);
-    Series { last: points.last().copied().unwrap_or_default(), most, points }
+impl From<Vec<f64>> for Series {
+    fn from(points: Vec<f64>) -> Self {
+        let most = points.iter().copied().fold(0.0, f64::max);
+        Self { last: points.last().copied().unwrap_or_default(), most, points }
+    }
 }
 
 #[cfg(test)]

@@ -8,10 +8,9 @@ use atelier_domain::error::AppError;
 use atelier_domain::text::{is_id, search_text};
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
-use atelier_engine::store::{HistoryFilter, PeopleFilter, PeopleOrder, Person};
+use atelier_engine::store::{HistoryEntry, HistoryFilter, PeopleFilter, PeopleOrder, Person};
 
 use crate::caller::{Actor, Caller};
-use crate::history::HistoryRow;
 use crate::presence;
 use crate::studio::Studio;
 
@@ -96,7 +95,7 @@ pub struct PersonDetail {
     /// What each verb would answer; rights are checked apart.
     pub verbs: Vec<(AccountVerb, Result<(), Refusal>)>,
     /// What they did and what was done to them, newest first.
-    pub history: Vec<HistoryRow>,
+    pub history: Vec<HistoryEntry>,
 }
 
 /// Rows of one page.
@@ -198,7 +197,7 @@ pub async fn person(caller: &Caller, id: &str) -> Result<PersonDetail, AppError>
         row: person_row(&caller.studio, actor, &person),
         sessions: alive as u64,
         verbs,
-        history: history.into_iter().map(crate::history::row).collect(),
+        history,
     })
 }
 

@@ -14,7 +14,7 @@ use atelier_domain::world::World;
 use crate::caller::Caller;
 use crate::instances::commands::{Subject, authorise, find};
 use crate::orders::ask;
-use crate::schedules::commands::of_instance;
+use crate::schedules::commands::{NewSchedule, of};
 use crate::schedules::next::{AwakeCost, NextTime, Source, awake_cost, next_times};
 use crate::schedules::typed::{fields_of, set_jobs, week_of, workdays};
 use crate::schedules::week::{as_cron, find_week};
@@ -106,7 +106,7 @@ pub async fn instance_schedules(caller: &Caller, name: &str, typed: Option<Field
         Err(error) => return Err(error),
     };
     let known = look(caller, subject.id).await?;
-    let saved = of_instance(caller, subject.id).await?;
+    let saved = of(caller, subject.target()).await?;
     let week = find_week(&saved);
     let zone = &caller.actor()?.person.time_zone;
     let now = atelier_engine::clock::now();
@@ -173,7 +173,7 @@ fn row(id: ScheduleId, schedule: &Schedule, is_week: bool, now: Timestamp) -> Ru
 pub async fn outlook(caller: &Caller, name: &str, fields: &Fields) -> Result<Outlook, AppError> {
     let subject = find(caller, name).await?;
     let known = look(caller, subject.id).await?;
-    let saved = of_instance(caller, subject.id).await?;
+    let saved = of(caller, subject.target()).await?;
     outlook_of(caller, fields, &saved, &known, atelier_engine::clock::now())
 }
 
@@ -196,7 +196,7 @@ fn outlook_of(
     };
     let is_paused = !saved.is_empty() && saved.iter().all(|(_, schedule)| !schedule.is_enabled);
     // What is saved knows what is skipped; what is only typed does not.
-    let of_week = |new: &crate::schedules::commands::NewSchedule| {
+    let of_week = |new: &NewSchedule| {
         let is = |schedule: &Schedule| {
             (schedule.action, &schedule.timetable) == (new.action, &new.timetable) && schedule.is_enabled
         };
