@@ -30,11 +30,9 @@ pub struct Setting {
     pub default: &'static str,
     /// How it is shown by `atelier config`.
     pub secrecy: Secrecy,
-    /// One line of help.
     pub help: &'static str,
 }
 
-/// How a value may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrecy {
     Open,
@@ -144,7 +142,6 @@ impl Setting {
     }
 }
 
-/// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `--listen`.
@@ -268,7 +265,6 @@ pub struct Config {
     pub log_format: LogFormat,
 }
 
-/// The form of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     Pretty,

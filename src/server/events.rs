@@ -38,7 +38,6 @@ pub const MOST_PER_SESSION: usize = 16;
 /// How long a browser may take to read what is sent; then it is gone, or does not want it.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the browser asks for.
 #[derive(Debug, Deserialize)]
 pub struct Wanted {
     /// Topics, separated by commas.

@@ -51,7 +51,6 @@ fn cookie_theme() -> Theme {
         .map_or(Theme::System, |key| Theme::from_key(&key))
 }
 
-/// The id of the request.
 pub fn request_id() -> String {
     extension::<RequestInfo>().map(|info| info.id).unwrap_or_default()
 }
@@ -66,7 +65,6 @@ pub fn workspace_name() -> Option<String> {
     use_context::<AppState>().and_then(|state| state.only_workspace_name())
 }
 
-/// Sets the status of the response.
 pub fn set_status(status: u16) {
     if let (Some(options), Ok(status)) = (use_context::<ResponseOptions>(), StatusCode::from_u16(status)) {
         options.set_status(status);

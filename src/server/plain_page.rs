@@ -19,7 +19,6 @@ pub fn page(status: StatusCode, heading: &str, text: &str, request: &str) -> Res
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()
 }
 
-/// 403.
 pub fn forbidden(heading: &str, text: &str, request: &str) -> Response {
     page(StatusCode::FORBIDDEN, heading, text, request)
 }

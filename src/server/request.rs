@@ -149,7 +149,6 @@ pub fn cookie_name(name: &str, is_secure: bool) -> String {
     if is_secure { format!("__Host-{name}") } else { name.to_owned() }
 }
 
-/// The value of a cookie.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let mut pairs = list(headers, header::COOKIE, ';').filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())

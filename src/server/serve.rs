@@ -211,7 +211,6 @@ async fn local_driver(
     Ok(local)
 }
 
-/// Opens the configured database.
 pub async fn open_store(config: &Config, missing: Missing) -> Result<Store, String> {
     if let Some(url) = &config.database_url {
         return Store::open(url.expose_secret(), missing).await.map_err(|error| format!("database_url: {error}"));

@@ -142,7 +142,6 @@ impl AppState {
         &self.inner.flashes
     }
 
-    /// The metrics as text.
     pub fn metrics_text(&self) -> String {
         self.inner.metrics.render()
     }

@@ -18,7 +18,6 @@ use crate::orders::{ask, order, since_last_step};
 use crate::people::names::Names;
 use crate::typed::decimal;
 
-/// Milliseconds of an hour.
 const HOUR: i64 = 3_600_000;
 /// Decimals of an amount as it is typed; the ledger has nine.
 const TYPED_PLACES: usize = 2;
@@ -92,7 +91,6 @@ pub async fn read(caller: &Caller) -> Result<Budgets, AppError> {
 pub struct Wish {
     /// How much a month, in billionths of the currency.
     pub amount: i64,
-    /// What happens when it is spent.
     pub action: BudgetAction,
     /// Where its months begin; where they began, or where the caller is, if nothing is said.
     pub zone: Option<Zone>,

@@ -77,7 +77,6 @@ impl Caller {
         self.actor.clone().ok_or(AppError::SignedOut)
     }
 
-    /// Whoever is signed in.
     pub fn actor(&self) -> Result<&Actor, AppError> {
         self.actor.as_deref().ok_or(AppError::SignedOut)
     }

@@ -14,7 +14,6 @@ use crate::caller::Caller;
 use crate::clusters::nodes::{AgentFacts, NodeRow, row as node_row};
 use crate::orders::{ask, order};
 
-/// How many nodes the page shows.
 const NODES_SHOWN: usize = 200;
 
 /// All that the page of engines shows.
@@ -27,7 +26,6 @@ pub struct EngineDetail {
     /// The nodes of the installation, at most 200, with their agents.
     pub nodes: Vec<EngineNode>,
     pub all_nodes: usize,
-    /// What was found and is not known.
     pub unknown: Vec<UnknownNode>,
 }
 
@@ -47,7 +45,6 @@ pub struct SiteRow {
 /// A node and what it was made for.
 #[derive(Clone, Debug)]
 pub struct EngineNode {
-    /// The node and its agent.
     pub row: NodeRow,
     /// For what: the name of a compute, or a job's number. Empty for things of another workspace.
     pub holder: String,

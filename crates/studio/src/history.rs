@@ -10,10 +10,8 @@ use atelier_engine::store::{self, HistoryEntry, HistoryFilter, Person};
 use crate::caller::Caller;
 use crate::studio::Studio;
 
-/// Rows of one page.
 const PAGE: i64 = 50;
 
-/// How many entries the bell shows.
 const NOTICES: i64 = 8;
 
 /// What the page shows, as the URL holds it: `?q=&after=`.

@@ -16,7 +16,6 @@ use crate::caller::Caller;
 use crate::orders::{ask, order};
 use crate::people::names::{Names, somebody};
 
-/// How many people are listed at most.
 const MOST_PEOPLE: usize = 200;
 
 /// Something that holds a part of a quota.
@@ -56,7 +55,6 @@ pub struct Quotas {
     pub people: Vec<QuotaLine>,
     /// How many more lines of people there are.
     pub more: usize,
-    /// What can be limited.
     pub resources: Vec<Resource>,
 }
 

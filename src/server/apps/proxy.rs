@@ -29,7 +29,6 @@ use crate::server::state::AppState;
 /// What whoever is cut off hears.
 const ENDED: &str = "The right to open this application has ended. Open it from Atelier again.";
 
-/// Passes a request on.
 pub async fn pass_on(state: &AppState, visit: &Arc<AppVisit>, place: &Place, mut request: Request) -> Response {
     let Some(node) = visit.node else { return pages::not_running(state, place) };
     let way: Way = (node, visit.instance, place.app.clone());

@@ -28,7 +28,6 @@ const TROUBLE: &str = "The server cannot look that up right now. Try again in a 
 /// So many connections one person may have at once.
 const MOST_OF_ONE: usize = 32;
 
-/// The gate of this server.
 pub struct Gate {
     state: AppState,
     inside: Seats<UserId>,

@@ -23,7 +23,6 @@ use crate::typed::{Problems, free_name};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClusterRequest {
-    /// What it is to be called.
     pub name: String,
     pub size: String,
     pub min: u32,
@@ -66,7 +65,6 @@ pub struct ChangeRequest {
     pub queue: Option<PolicyRequest>,
     /// Notes: all of them.
     pub tags: Option<Tags>,
-    /// Why, for the history.
     pub why: String,
 }
 

@@ -28,9 +28,7 @@ use crate::orders::{ask, said, since_last_step};
 
 /// Nodes of one page of the table.
 pub const NODES_SHOWN: usize = 50;
-/// Nodes on the map.
 const NODES_MAPPED: usize = 500;
-/// Waiting jobs that are shown.
 const QUEUE_SHOWN: usize = 50;
 /// Jobs that are looked through for those that are held back.
 const LOOKED_THROUGH: usize = 2_000;
@@ -49,7 +47,6 @@ pub struct ClusterDetail {
     pub by: String,
     /// Since when it is paused, if that is known.
     pub paused_since: Option<Timestamp>,
-    /// The schedules that set its minimum.
     pub minimums: Vec<(ScheduleId, Schedule)>,
     /// What the minimum and the nodes kept ready cost while nothing runs: an hour now, and an average month.
     pub at_rest: (Price, Money),
@@ -67,7 +64,6 @@ pub struct ClusterDetail {
     pub queue: Vec<QueueRow>,
     /// What the nodes did lately.
     pub chart: Vec<(Timestamp, NodeCounts)>,
-    /// When the chart begins.
     pub chart_from: Timestamp,
     /// What was decided, the newest first.
     pub decisions: Vec<DecisionEntry>,
@@ -95,7 +91,6 @@ pub struct QueueRow {
     pub why: String,
     pub submitted: Timestamp,
     pub owner_id: UserId,
-    /// What the caller may do to it.
     pub verbs: Offer<JobVerb>,
     pub eta: Option<Eta>,
 }
@@ -130,7 +125,6 @@ pub async fn cluster(caller: &Caller, name: &str, nodes_from: usize, before: &st
     Ok(detail)
 }
 
-/// What the World knows of it.
 fn look(
     world: &World,
     id: ClusterId,

@@ -22,7 +22,6 @@ use crate::cost::live::charged_today;
 use crate::offer::Offer;
 use crate::orders::{ask, since_last_step};
 
-/// How many clusters a page shows.
 const PAGE: usize = 50;
 
 atelier_domain::keyed_enum! {
@@ -31,9 +30,7 @@ atelier_domain::keyed_enum! {
     pub enum ClusterSort {
         #[default]
         Name = "name";
-        /// By the number of nodes.
         Nodes = "nodes";
-        /// By the number of waiting jobs.
         Waiting = "waiting";
     }
 }
@@ -43,7 +40,6 @@ atelier_domain::keyed_enum! {
 pub struct ClusterQuery {
     /// Part of a name, a size or a tag.
     pub q: String,
-    /// Only those in this state.
     pub state: Option<ClusterState>,
     pub sort: ClusterSort,
     pub descending: bool,
@@ -69,11 +65,9 @@ pub struct ClusterPage {
 /// A cluster in a list.
 #[derive(Clone, Debug)]
 pub struct ClusterRow {
-    /// As the World keeps it.
     pub cluster: Cluster,
     pub name: String,
     pub state: ClusterState,
-    /// Why it is as it is.
     pub reason: Option<Reason>,
     /// What a node has, in words.
     pub shape: String,
@@ -85,7 +79,6 @@ pub struct ClusterRow {
     pub cost_today: Option<Money>,
     /// What an hour of one node costs.
     pub price: Price,
-    /// What the caller may do to it.
     pub verbs: Offer<ClusterVerb>,
     unsettled: Money,
 }

@@ -11,7 +11,6 @@ use crate::clusters::detail::ClusterDetail;
 use crate::history::{cut, read_cursor};
 use crate::people::names::Names;
 
-/// Decisions of one page.
 const DECISIONS_SHOWN: i64 = 20;
 
 /// Names of people and of jobs are in the store.

@@ -40,7 +40,6 @@ pub struct Live {
     /// In an hour, in billionths of the currency.
     pub per_hour: u64,
     pub nodes: usize,
-    /// What was used since the last settlement.
     pub unsettled: BTreeMap<Part, Charge>,
 }
 

@@ -26,9 +26,7 @@ pub struct EnvironmentDetail {
     /// The end of what the last build printed.
     pub log: Vec<String>,
     pub folder: PathBuf,
-    /// The Python they stand on.
     pub python: PathBuf,
-    /// Whether this server builds them.
     pub builds: bool,
 }
 

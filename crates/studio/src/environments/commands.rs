@@ -28,22 +28,18 @@ const NAMED: usize = 5;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnvironmentRequest {
-    /// What the environment is called.
     pub name: String,
     /// The list: requirements, one a line, or conda's.
     pub recipe: String,
-    /// What is noted about this version.
     pub note: String,
     /// Whether it is built at once; else at its first use.
     pub build: bool,
-    /// Why it is made, for the history.
     pub why: String,
 }
 
 /// A version and how it does.
 #[derive(Clone, Debug)]
 pub struct VersionView {
-    /// What is kept about it.
     pub row: EnvironmentVersion,
     pub listed: usize,
     /// What it is made of; none if there is no Python to stand on.
@@ -54,7 +50,6 @@ pub struct VersionView {
 /// An environment with its versions and who uses it.
 #[derive(Clone, Debug)]
 pub struct EnvironmentView {
-    /// What is kept about it.
     pub row: EnvironmentRow,
     /// Its versions, the newest first.
     pub versions: Vec<VersionView>,

@@ -17,7 +17,6 @@ pub struct EnvironmentList {
     pub rows: Vec<EnvironmentView>,
     /// After how many days without use one is removed from the disk.
     pub kept_days: u32,
-    /// Whether this server builds any.
     pub builds: bool,
 }
 
@@ -71,7 +70,6 @@ pub struct EnvironmentForm {
     /// The environments that the viewer may add a version to.
     pub own: Vec<String>,
     pub python: String,
-    /// Whether this server builds any.
     pub builds: bool,
 }
 

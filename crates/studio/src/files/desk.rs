@@ -34,7 +34,6 @@ pub struct Files {
     area: OnceLock<Arc<Area>>,
     /// Where programs in sandboxes see it.
     seen_at: OnceLock<PathBuf>,
-    /// What was counted last.
     pub counted: Arc<Counted>,
     /// Uploads that a request is adding to.
     busy: Mutex<HashMap<String, Arc<Holder>>>,
@@ -43,9 +42,7 @@ pub struct Files {
 /// The request that has an upload in its hands.
 #[derive(Debug, Default)]
 struct Holder {
-    /// Somebody else wants it.
     is_wanted: Notify,
-    /// It was given back.
     is_free: Notify,
 }
 
@@ -114,7 +111,6 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Waits until somebody else wants it.
     pub async fn wanted(&self) {
         self.holder.is_wanted.notified().await;
     }
@@ -132,9 +128,7 @@ impl Drop for Taken {
 pub struct Desk {
     pub area: Arc<Area>,
     pub who: Who,
-    /// Whether people have users of their own.
     pub has_own_users: bool,
-    /// Whether they may change anything at all.
     pub may_write: bool,
 }
 
@@ -172,7 +166,6 @@ impl Desk {
         FilePath::parse(text).map_err(AppError::invalid)
     }
 
-    /// The caller's own folder.
     pub fn home(&self) -> FilePath {
         FilePath::home_of(&self.who.handle).unwrap_or_default()
     }

@@ -17,7 +17,6 @@ use crate::files::preview::{MOST_EDIT, Preview};
 use crate::files::{count, notebook, preview, run_as_job};
 use crate::orders::ask;
 
-/// So many rows are on one page.
 pub const PAGE: usize = 200;
 
 /// A folder and all around it.
@@ -26,19 +25,15 @@ pub struct FolderPage {
     pub path: FilePath,
     pub listing: Listing,
     pub owners: Owners,
-    /// The caller's own folder.
     pub home: FilePath,
     /// Whether everybody may look into it; only on its own page.
     pub is_home_open: Option<bool>,
-    /// How much the caller uses.
     pub used: u64,
-    /// How much they may have.
     pub limit: Option<u64>,
     /// How much of the disk is free, and how large it is.
     pub room: (u64, u64),
     /// Why nothing can be changed here.
     pub refusal: Option<String>,
-    /// Whether people have users of their own.
     pub has_own_users: bool,
     /// Where programs find the area.
     pub inside: String,
@@ -52,9 +47,7 @@ const MOST_IN_LEVEL: usize = 50;
 /// One level of the tree: the folders in one folder.
 #[derive(Debug)]
 pub struct TreeLevel {
-    /// The folder that they are in.
     pub folder: FilePath,
-    /// Those that are shown.
     pub folders: Vec<FilePath>,
     pub more: usize,
     /// Whether there is more than was read.
@@ -159,7 +152,6 @@ pub async fn list_part(caller: &Caller, desk: &Desk, path: &FilePath, wanted: Wa
 #[derive(Debug)]
 pub struct FileDetail {
     pub path: FilePath,
-    /// What the disk says of it.
     pub entry: Entry,
     pub owner: String,
     /// How it is shown; none for what is no file.
@@ -241,7 +233,6 @@ pub struct EditorPage {
     pub text: String,
     /// Whether its lines end with two characters.
     pub has_crlf: bool,
-    /// What its language is called.
     pub language: &'static str,
 }
 
@@ -316,14 +307,12 @@ pub async fn trash(caller: &Caller) -> Result<Vec<Deleted>, AppError> {
 #[derive(Debug)]
 pub struct UsagePage {
     pub mine: UsedBy,
-    /// How much each person may have.
     pub limit: Option<u64>,
     /// How much of the disk is free, and how large it is.
     pub room: (u64, u64),
     /// Everybody by name and short name, the most first; only for who sets limits.
     pub people: Option<Vec<(String, String, u64, u64)>>,
     pub total: u64,
-    /// When that was counted.
     pub at: Timestamp,
     /// Whether there is more than was counted.
     pub is_partial: bool,

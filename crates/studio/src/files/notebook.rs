@@ -14,9 +14,7 @@ use tokio::sync::Semaphore;
 
 use crate::files::preview::image_kind;
 
-/// So many cells are shown.
 const MOST_CELLS: usize = 400;
-/// So many outputs of a cell.
 const MOST_OUTPUTS: usize = 50;
 /// So many bytes of text of one cell or output.
 const MOST_TEXT: usize = 64 << 10;
@@ -34,7 +32,6 @@ pub static TURNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(2));
 /// What is shown of a notebook.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Notebook {
-    /// The language of its code.
     pub language: String,
     pub cells: Vec<Cell>,
     pub is_cut: bool,
@@ -48,7 +45,6 @@ pub struct Cell {
     pub markup: String,
     /// The number of its run.
     pub count: Option<i64>,
-    /// What came of it.
     pub outputs: Vec<Output>,
 }
 
@@ -65,7 +61,6 @@ pub enum CellKind {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output {
     Text(String),
-    /// An error with its trace.
     Error(String),
     /// A picture, found by its place.
     Image {

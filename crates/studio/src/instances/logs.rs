@@ -14,7 +14,6 @@ use crate::instances::apps::AppView;
 use crate::instances::commands::{Subject, authorise};
 use crate::jobs::log::{Place, Printed, Window, window};
 
-/// How many set-ups are listed.
 const SETUPS: usize = 10;
 
 /// One log.

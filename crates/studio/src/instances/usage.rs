@@ -5,7 +5,6 @@ use atelier_protocol::Sample;
 
 use crate::jobs::metrics::Series;
 
-/// How many points a chart has at most.
 const POINTS: usize = 90;
 
 /// What a node used.

@@ -113,7 +113,6 @@ impl Cause {
 /// One instance.
 #[derive(Clone, Debug)]
 pub struct InstanceView {
-    /// As the World keeps it.
     pub instance: Instance,
     pub name: String,
     pub state: InstanceState,

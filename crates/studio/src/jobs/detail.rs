@@ -23,7 +23,6 @@ use crate::offer::Offer;
 use crate::orders::ask;
 use crate::people::names::Names;
 
-/// How many decisions are shown.
 const DECISIONS: i64 = 30;
 /// How many jobs that wait for it are named.
 const DEPENDENTS: usize = 20;
@@ -44,7 +43,6 @@ pub struct Attempt {
     pub number: u32,
     /// Where it ran, in the order of its parts.
     pub nodes: Vec<NodeId>,
-    /// When it began to run.
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
     /// How; none if it is not over.
@@ -62,7 +60,6 @@ pub struct Look {
     pub from: Option<u64>,
     /// Up to which byte.
     pub until: Option<u64>,
-    /// What to look for.
     pub find: String,
 }
 
@@ -117,7 +114,6 @@ pub struct JobDetail {
     /// What it has cost so far; none where that is not for the caller to know.
     pub cost: Option<Money>,
     pub currency: String,
-    /// What the caller may do to it.
     pub verbs: Offer<JobVerb>,
     pub log: LogPanel,
     pub metrics: Option<Metrics>,

@@ -27,13 +27,11 @@ pub struct JobForm {
     pub clusters: Vec<(String, String)>,
     /// The environments that can be chosen: their names, with what is said of each.
     pub environments: Vec<(String, String)>,
-    /// The sizes that can be chosen.
     pub sizes: Vec<SizeRow>,
     /// When it would start on each compute, if that was asked for.
     pub choices: Option<Choices>,
     /// What it would cost as it stands.
     pub quote: Quoted,
-    /// The most bytes of one upload.
     pub upload_limit: u64,
     /// Whether the disk has no room for uploads.
     pub is_disk_low: bool,

@@ -15,7 +15,6 @@ use atelier_engine::fleet::{JobLogs, LogName};
 pub const WINDOW: usize = 64 << 10;
 /// How much of one line is shown, in bytes.
 pub const MOST_OF_A_LINE: usize = 4 << 10;
-/// How many places are found at most.
 pub const MOST_FOUND: usize = 200;
 
 /// How far lines are counted for one request: what is beyond has no numbers.
@@ -53,7 +52,6 @@ pub struct Window {
     pub from: u64,
     /// The first byte after them.
     pub to: u64,
-    /// How long the log is.
     pub length: u64,
     /// The byte at which the next whole line begins, for who follows: that of the last line if it is not at
     /// its end.
@@ -64,10 +62,8 @@ pub struct Window {
 
 /// Something printed into a file, which may still grow.
 pub trait Printed {
-    /// Where it is kept.
     fn path(&self) -> PathBuf;
 
-    /// How much there is.
     fn length(&self) -> u64 {
         std::fs::metadata(self.path()).map_or(0, |info| info.len())
     }
@@ -95,7 +91,6 @@ pub struct JobLog {
 }
 
 impl JobLog {
-    /// One of those logs.
     pub fn new(logs: &JobLogs, name: LogName) -> Self {
         Self { name, path: logs.path(name) }
     }

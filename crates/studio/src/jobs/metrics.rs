@@ -7,7 +7,6 @@ use atelier_domain::compute::{JobId, NodeId};
 use atelier_engine::fleet::Fleet;
 use atelier_protocol::PartSample;
 
-/// How many points a chart has at most.
 const POINTS: usize = 120;
 
 /// One line of a chart.
@@ -15,7 +14,6 @@ const POINTS: usize = 120;
 pub struct Series {
     /// The values, one a point.
     pub points: Vec<f64>,
-    /// The last of them.
     pub last: f64,
     pub most: f64,
 }

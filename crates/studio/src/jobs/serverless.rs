@@ -15,7 +15,6 @@ use crate::cost::live::charged;
 use crate::orders::{ask, said, since_last_step};
 use crate::people::names::Names;
 
-/// How many jobs the page shows.
 const SHOWN: usize = 100;
 
 /// What runs and waits.
@@ -37,7 +36,6 @@ pub struct ServerlessJob {
     /// Why it waits; empty while it runs.
     pub why: String,
     pub size: String,
-    /// Whether its nodes may be taken back.
     pub tier: Tier,
     /// On how many at once.
     pub nodes: u32,

@@ -38,7 +38,6 @@ atelier_domain::keyed_enum! {
 }
 
 impl StateTab {
-    /// The states under it.
     pub const fn states(self) -> &'static [JobState] {
         match self {
             Self::Queued => &[JobState::Queued],
@@ -96,7 +95,6 @@ impl Compute {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub compute: Compute,
-    /// Whether its nodes may be taken back.
     pub tier: Tier,
     pub reason: Option<Reason>,
     /// How far the environment is that it waits for, in numbers.

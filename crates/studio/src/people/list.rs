@@ -32,9 +32,7 @@ atelier_domain::keyed_enum! {
 pub struct PeopleQuery {
     /// Part of a name or address.
     pub q: String,
-    /// Only people with this role.
     pub role: Option<Role>,
-    /// Only accounts in this state.
     pub state: Option<AccountState>,
     pub sort: PeopleSort,
     /// From last to first.
@@ -75,14 +73,12 @@ pub struct PersonRow {
     pub email: String,
     /// The roles here, from least to most.
     pub roles: Vec<Role>,
-    /// Where the account stands.
     pub state: AccountState,
     /// Whether a request came in the last minutes.
     pub is_online: bool,
     /// The last request, if there was one.
     pub seen_at: Option<Timestamp>,
     pub created_at: Timestamp,
-    /// Whether it is the viewer's own.
     pub is_self: bool,
 }
 
@@ -98,7 +94,6 @@ pub struct PersonDetail {
     pub history: Vec<HistoryEntry>,
 }
 
-/// Rows of one page.
 const PAGE: i64 = 50;
 
 /// A page that many look at: the first one in some order, of everybody or of one role or state.

@@ -32,7 +32,6 @@ const AT_ONCE: usize = 500;
 pub struct Names(HashMap<UserId, (String, String)>);
 
 impl Names {
-    /// Reads who they are.
     pub async fn of(caller: &Caller, ids: impl IntoIterator<Item = UserId>) -> Result<Self, AppError> {
         let mut ids: Vec<UserId> = ids.into_iter().collect();
         ids.sort();
@@ -50,7 +49,6 @@ impl Names {
         self.0.contains_key(id)
     }
 
-    /// What somebody is called.
     pub fn name(&self, id: &UserId) -> String {
         self.0.get(id).map_or_else(|| id.to_string(), |(name, _)| name.clone())
     }

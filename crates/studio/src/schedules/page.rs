@@ -27,7 +27,6 @@ pub struct SchedulePage {
     pub fixed_because: Option<String>,
     /// What stands in the form: typed, or as it is saved.
     pub fields: Fields,
-    /// Whether hours are saved at all.
     pub has_week: bool,
     /// Every schedule, those that make the week included.
     pub rows: Vec<RuleRow>,
@@ -37,7 +36,6 @@ pub struct SchedulePage {
     pub is_by_policy: bool,
     /// Until when somebody keeps it running over its stops.
     pub kept_until: Option<Timestamp>,
-    /// What comes of it.
     pub outlook: Outlook,
 }
 
@@ -51,7 +49,6 @@ pub struct RuleRow {
     pub is_enabled: bool,
     /// Whether it is part of the week above.
     pub is_week: bool,
-    /// The next time that it acts.
     pub next: Option<Timestamp>,
     pub skipped: Option<Timestamp>,
     /// The form that changes it; none where it cannot be written as cron.
@@ -66,7 +63,6 @@ pub struct Outlook {
     pub cost: Option<AwakeCost>,
     /// What is wrong with the hours as they are typed: nothing is known then.
     pub unclear: Vec<String>,
-    /// Where the viewer is.
     pub here: String,
 }
 

@@ -111,15 +111,7 @@ pub fn set_jobs(fields: &mut Fields, jobs: StopJobs) {
 /// The whole name of a day, by its field.
 pub fn day_name(day: &str) -> &'static str {
     let place = DAYS.iter().position(|known| *known == day).unwrap_or_default();
-    match Weekday::ALL[place] {
-        Weekday::Monday => "Monday",
-        Weekday::Tuesday => "Tuesday",
-        Weekday::Wednesday => "Wednesday",
-        Weekday::Thursday => "Thursday",
-        Weekday::Friday => "Friday",
-        Weekday::Saturday => "Saturday",
-        Weekday::Sunday => "Sunday",
-    }
+    atelier_domain::schedule::week::name(Weekday::ALL[place])
 }
 
 #[cfg(test)]
