@@ -1,6 +1,6 @@
 //! The settings of the workspace: what is allowed and demanded of idle shutdown.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::idle::{IdleRules, MAX_WINDOW, MIN_WINDOW};
 use atelier_domain::files::bytes;
 use atelier_domain::history::Topic;
@@ -18,9 +18,7 @@ use crate::server::caller::here;
 /// The settings of the workspace.
 #[component]
 pub fn SettingsPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Settings, needs: Some((Action::WorkspaceRead, Whose::Others)), topics: &[Topic::Engine] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Settings, Action::WorkspaceRead, &[Topic::Engine]), |visit| {
         let read = async {
             let caller = here()?;
             Ok((idle::read(&caller).await?, files_limit(&caller).await?))

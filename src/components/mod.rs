@@ -85,6 +85,6 @@ pub use crate::components::table::{Table, TableWrap, heads};
 pub use crate::components::tabs::{Tab, Tabs};
 pub use crate::components::tags::TagsCard;
 pub use crate::components::tier::{tier_choice, tier_tag};
-pub use crate::components::time::Time;
+pub use crate::components::time::{ago, ago_or, at_time};
 pub use crate::components::toast::Toast;
 pub use crate::components::why::{Tone, Why};

@@ -7,7 +7,7 @@ use atelier_studio::counts::{ComputeCounts, compute_counts};
 use atelier_studio::jobs::serverless::{ServerlessJob, ServerlessPage, serverless};
 use leptos::prelude::*;
 
-use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, Table, Time, heads};
+use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, Table, ago, heads};
 use crate::frame::compute::framed;
 use crate::frame::{Visit, help, load};
 use crate::server::caller::here;
@@ -72,7 +72,6 @@ fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
 }
 
 fn line(visit: &Visit, job: ServerlessJob, currency: &str) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let href = paths::job(visit.slug(), &job.id.to_string());
     let since = job.started.unwrap_or(job.submitted);
     let facts = format!("{}, {}", job.id, job.owner);
@@ -83,7 +82,7 @@ fn line(visit: &Visit, job: ServerlessJob, currency: &str) -> AnyView {
             <td><StateTag state=StateWord::of_job(job.state) reason=job.why/></td>
             <td class="c-size nowrap">{job.size}" "{crate::components::tier_tag(job.tier)}</td>
             <td class="right" data-label="Nodes">{job.nodes}</td>
-            <td class="right nowrap c-cpu"><Time at=since now=now zone=zone/></td>
+            <td class="right nowrap c-cpu">{ago(&visit.viewer, since)}</td>
             <td class="right nowrap c-cpu">{cost}</td>
         </tr>
     }

@@ -14,9 +14,7 @@ use crate::server::caller::here;
 /// What happened, who did it, and why.
 #[component]
 pub fn ActivityPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Activity, needs: Some((Action::HistoryRead, Whose::Own)), topics: &[Topic::History] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Activity, Action::HistoryRead, &[Topic::History]), |visit| {
         let query = Query::here();
         let wanted = HistoryQuery { q: query.get("q").to_owned(), after: query.get("after").to_owned() };
         let read = async move { list_history(&here()?, &wanted).await };

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::account::pages::sign_in::{password_help, zone_options};
 use crate::components::{
     Card, Choice, ChoiceKind, ChoiceList, Def, DefList, Field, Look, NavItem, Page, PostForm, SelectField, StateTag,
-    StateWord, SubmitButton, Table, Time, heads,
+    StateWord, SubmitButton, Table, ago, at_time, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -113,7 +113,6 @@ fn sessions(rows: Vec<SessionRow>, viewer: &Viewer) -> AnyView {
 }
 
 fn session(row: SessionRow, viewer: &Viewer) -> impl IntoView + use<> {
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let state = if row.is_current { StateWord::ThisSession } else { StateWord::Active };
     let end = (!row.is_current).then(|| {
         let label = format!("End the session on {}", row.device);
@@ -127,9 +126,9 @@ fn session(row: SessionRow, viewer: &Viewer) -> impl IntoView + use<> {
         <tr data-key=row.key.to_string()>
             <th scope="row"><span class="name">{row.device}</span><span class="l2">{row.address}</span></th>
             <td><StateTag state=state/></td>
-            <td class="c-owner"><Time at=row.created_at now=now zone=zone.clone()/></td>
-            <td><Time at=row.seen_at now=now zone=zone.clone()/></td>
-            <td class="c-size"><Time at=row.ends_at now=now zone=zone absolute=true/></td>
+            <td class="c-owner">{ago(viewer, row.created_at)}</td>
+            <td>{ago(viewer, row.seen_at)}</td>
+            <td class="c-size">{at_time(viewer, row.ends_at)}</td>
             <td class="right">{end}</td>
         </tr>
     }

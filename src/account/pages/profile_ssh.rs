@@ -6,7 +6,7 @@ use atelier_engine::store::SshKey;
 use atelier_studio::account::ssh_keys::{OwnKeys, own_ssh_keys};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time, heads};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, ago, ago_or, heads};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -57,11 +57,7 @@ fn list(keys: Vec<SshKey>, viewer: &Viewer) -> Option<AnyView> {
 }
 
 fn row(key: SshKey, viewer: &Viewer) -> AnyView {
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
-    let used = match key.used_at {
-        Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
-        None => "never".into_any(),
-    };
+    let used = ago_or(viewer, key.used_at, "never");
     let label = format!("Remove the SSH key {}", key.name);
     let id = key.id.to_string();
     let row_key = id.clone();
@@ -71,7 +67,7 @@ fn row(key: SshKey, viewer: &Viewer) -> AnyView {
                 <span class="name">{key.name}</span>
                 <span class="l2">{key.kind}" "<code class="wrap">{key.fingerprint}</code></span>
             </th>
-            <td class="c-owner"><Time at=key.created_at now=now zone=zone/></td>
+            <td class="c-owner">{ago(viewer, key.created_at)}</td>
             <td data-label="Last used">{used}</td>
             <td class="right">
                 <PostForm function="remove_ssh_key" class="row-tight" hidden=vec![("key_id", id)]>

@@ -5,7 +5,7 @@ use atelier_domain::token::{DEFAULT_DAYS, MAX_DAYS, MAX_NAME, MIN_DAYS};
 use atelier_studio::account::tokens::{TokenRow, own_tokens};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time, heads};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, ago, ago_or, at_time, heads};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -42,19 +42,15 @@ fn list(rows: Vec<TokenRow>, viewer: &Viewer) -> Option<AnyView> {
 }
 
 fn token(row: TokenRow, viewer: &Viewer) -> AnyView {
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
-    let used = match row.used_at {
-        Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
-        None => "never".into_any(),
-    };
+    let used = ago_or(viewer, row.used_at, "never");
     let expired = row.is_expired.then(|| view! { <span class="l2">"expired, works no more"</span> });
     let (label, key) = (format!("Revoke the token {}", row.name), row.id.clone());
     html! {
         <tr data-key=key>
             <th scope="row"><span class="name">{row.name}</span>{expired}</th>
-            <td class="c-owner"><Time at=row.created_at now=now zone=zone.clone()/></td>
+            <td class="c-owner">{ago(viewer, row.created_at)}</td>
             <td data-label="Last used">{used}</td>
-            <td data-label="Works until"><Time at=row.expires_at now=now zone=zone absolute=true/></td>
+            <td data-label="Works until">{at_time(viewer, row.expires_at)}</td>
             <td class="right">
                 <PostForm function="revoke_token" class="row-tight" hidden=vec![("token", row.id)]>
                     <SubmitButton look=Look::Plain small=true label=label pending="Revoking…">"Revoke"</SubmitButton>

@@ -1,6 +1,6 @@
 //! The question before a cluster is deleted.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::verb::{ClusterVerb, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -17,8 +17,7 @@ use crate::server::caller::here;
 /// Asks before a cluster is deleted. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn DeleteClusterPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Compute, needs: Some((Action::ClusterDelete, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterDelete, &[]), |visit| {
         let name = param("name");
         let read = async move { cluster(&here()?, &name, 0, "").await };
         load(visit.viewer.clone(), read, move |detail| ask(&visit, &detail))

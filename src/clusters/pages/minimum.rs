@@ -4,7 +4,7 @@ use atelier_engine::run::CommandId;
 use atelier_studio::clusters::detail::{ClusterDetail, MinimumRow};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, Time};
+use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, at_time};
 use crate::frame::Visit;
 
 /// The card with the schedules that set the minimum, and the form that adds two of them.
@@ -45,8 +45,7 @@ fn line(visit: &Visit, detail: &ClusterDetail, row: &MinimumRow, may: bool) -> A
     let next = match (row.is_enabled, row.next) {
         (false, _) => html! { <span class="faint">"disabled"</span> },
         (true, Some(next)) => {
-            let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-            html! { "next "<Time at=next now=now zone=zone absolute=true/> }
+            html! { "next "{at_time(&visit.viewer, next)} }
         }
         (true, None) => html! { <span class="faint">"never again"</span> },
     };

@@ -1,6 +1,6 @@
 //! The form that makes a cluster.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::size::Tier;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -22,9 +22,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn NewClusterPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Compute, needs: Some((Action::ClusterCreate, Whose::Others)), topics: &[Topic::Engine] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterCreate, &[Topic::Engine]), |visit| {
         let (caller, typed) = (here(), Typed { state: visit.form("create_cluster"), query: Query::here() });
         let read = async move {
             let caller = caller?;

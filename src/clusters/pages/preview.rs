@@ -1,6 +1,6 @@
 //! Preview on last week: what other settings of a cluster would have done to the jobs that it had.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::text::{counted, grouped};
 use atelier_domain::time::Span;
 use atelier_domain::{Money, paths};
@@ -18,8 +18,7 @@ use crate::server::caller::here;
 /// Settings on the left, what they would have done on the right.
 #[component]
 pub fn PreviewPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Compute, needs: Some((Action::ClusterScale, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterScale, &[]), |visit| {
         let (name, query, caller) = (param("name"), Query::here(), here());
         let typed = (!query.get("run").is_empty()).then(|| typed(&query));
         let read = async move { preview(&caller?, &name, typed).await };

@@ -1,6 +1,6 @@
 //! Budgets: how much a month may cost, how much of that is spent, and what happens then.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::budget::{BudgetAction, BudgetOf};
 use atelier_domain::history::Topic;
 use atelier_domain::{Money, paths};
@@ -10,7 +10,7 @@ use atelier_studio::clock;
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, Choice, ChoiceKind, ChoiceList, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query,
+    Card, Choice, ChoiceKind, ChoiceList, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query,
     SelectField, SubmitButton, Tab, Table, Tabs, Tone, Why, WhyField,
 };
 use crate::frame::{Place, Visit, load, studio};
@@ -19,12 +19,7 @@ use crate::server::caller::here;
 /// What may be spent, and what is.
 #[component]
 pub fn BudgetsPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Cost,
-        needs: Some((Action::CostRead, Whose::Own)),
-        topics: &[Topic::Engine, Topic::Warnings],
-    };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Cost, Action::CostRead, &[Topic::Engine, Topic::Warnings]), |visit| {
         let (caller, query) = (here(), Query::here());
         let found = async move {
             let caller = caller?;
@@ -54,8 +49,7 @@ impl Shown {
     fn page(&self) -> AnyView {
         let because = self.visit.viewer.refusal(Action::BudgetWrite);
         let may = because.is_none();
-        let refused =
-            self.visit.form("lift_budget").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+        let refused = self.visit.refused(&["lift_budget"]);
         let workspace = match &self.budgets.workspace {
             Some(line) => self.table("Budget of the workspace", std::slice::from_ref(line), may),
             None => html! {

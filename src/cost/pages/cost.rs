@@ -24,8 +24,7 @@ const COLOURS: [&str; 6] = ["s1", "s2", "s3", "s4", "s5", "s7"];
 /// What computes, people and jobs cost.
 #[component]
 pub fn CostPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Cost, needs: Some((Action::CostRead, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Cost, Action::CostRead, &[]), |visit| {
         let (caller, query) = (here(), Query::here());
         let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
         let asked = ["days", "from", "to", "by"].map(|key| query.get(key));

@@ -1,6 +1,6 @@
 //! The question before an environment is deleted.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
 use atelier_studio::environments::list::{NamedDetail, named_environment};
@@ -13,8 +13,7 @@ use crate::server::caller::here;
 /// Asks before an environment is deleted. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn DeleteEnvironmentPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Environments, needs: Some((Action::EnvironmentWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Environments, Action::EnvironmentWrite, &[]), |visit| {
         let name = param("name");
         let read = async move { named_environment(&here()?, &name, "").await };
         load(visit.viewer.clone(), read, move |detail| ask(&visit, &detail))

@@ -1,6 +1,6 @@
 //! The form that makes an environment, or another version of one.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::environment::{MAX_LINE, MAX_NOTE, MAX_PACKAGES};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -17,8 +17,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn NewEnvironmentPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Environments, needs: Some((Action::EnvironmentWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Environments, Action::EnvironmentWrite, &[]), |visit| {
         let query = Query::here();
         let (of, from) = (query.get("of").to_owned(), query.get("from").to_owned());
         let read = async move { environment_form(&here()?, &of, &from).await };

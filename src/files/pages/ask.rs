@@ -1,6 +1,6 @@
 //! Questions: a new name or place, and before something goes.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::{FilePath, bytes};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -15,7 +15,7 @@ use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 use crate::server::page;
 
-const PLACE: Place = Place { nav: NavItem::Files, needs: Some((Action::FileWrite, Whose::Own)), topics: &[] };
+const PLACE: Place = Place::own(NavItem::Files, Action::FileWrite, &[]);
 
 /// What was chosen, each with whether it can be done.
 type Chosen = Vec<(FilePath, Entry, Result<(), String>)>;

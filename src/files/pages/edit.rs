@@ -1,6 +1,6 @@
 //! The editor, and the way back if the file changed in the meantime.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_studio::files::list::EditorPage;
 use leptos::prelude::*;
@@ -15,8 +15,7 @@ use crate::server::page;
 
 #[component]
 pub fn EditFilePage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Files, Action::FileWrite, &[]), |visit| {
         let path = page::query("path").unwrap_or_default();
         load(
             visit.viewer.clone(),
@@ -69,8 +68,7 @@ fn refusal(state: &FormState) -> Option<impl IntoView + use<>> {
 /// Makes a file with a text in it.
 #[component]
 pub fn NewFilePage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Files, Action::FileWrite, &[]), |visit| {
         let path = page::query("path").unwrap_or_default();
         load(
             visit.viewer.clone(),

@@ -1,6 +1,6 @@
 //! A folder.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::{FilePath, bytes};
 use atelier_domain::paths;
 use atelier_domain::text::{counted, grouped};
@@ -11,8 +11,8 @@ use leptos::tachys::html::InertElement;
 
 use crate::components::{
     Banner, BulkAction, BulkBar, BulkForm, Button, Card, Checkbox, EmptyState, Field, FilterBar, Icon, LinkButton,
-    Look, Meter, NavItem, Page, Pager, PickAll, PickCell, PostForm, Query, Sort, SortHeader, SubmitButton, Table, Time,
-    Tone, Why,
+    Look, Meter, NavItem, Page, Pager, PickAll, PickCell, PostForm, Query, Sort, SortHeader, SubmitButton, Table, Tone,
+    Why, ago,
 };
 use crate::files::http::take;
 use crate::files::pages::parts::{crumbs, icon};
@@ -22,8 +22,7 @@ use crate::server::caller::here;
 /// A folder, as the address sorts and filters it.
 #[component]
 pub fn FilesPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileRead, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Files, Action::FileRead, &[]), |visit| {
         let query = Query::here();
         let wanted = wanted(&query);
         let sort = Sort::by(key(wanted.order), wanted.is_backwards);
@@ -113,7 +112,7 @@ fn notices(visit: &Visit, page: &FolderPage) -> AnyView {
     let refused = state.refusal().or_else(|| state.problem("files")).map(|reason| {
         view! { <Why tone=Tone::Failed title="The upload was not taken" text=reason alert=true/> }
     });
-    let deleted = visit.form("delete_files").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let deleted = visit.refused(&["delete_files"]);
     let shared = (!page.has_own_users && page.path.is_top()).then(|| {
         view! {
             <Banner
@@ -207,7 +206,6 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
 fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
     let slug = visit.slug();
     let Ok(path) = page.path.join(&entry.name) else { return ().into_any() };
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let is_folder = entry.kind == Kind::Folder;
     let href =
         if is_folder { paths::files(slug, path.as_str()) } else { paths::file_page(slug, "view", path.as_str()) };
@@ -228,7 +226,7 @@ fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
             <PickCell id=path.as_str().to_owned() label=format!("Select {name}")/>
             <th scope="row">{link}</th>
             <td class="right nowrap">{size}</td>
-            <td class="right"><Time at=changed now=now zone=zone/></td>
+            <td class="right">{ago(&visit.viewer, changed)}</td>
             <td class="c-owner">{owner}</td>
             <td class="menu-cell">{menu}</td>
         </tr>

@@ -64,9 +64,7 @@ fn show(
     let paused = page.paused.clone().map(|text| view! { <Banner tone=Tone::Warning text=text/> });
     let trouble = page.apps_trouble.clone().map(|text| view! { <Banner tone=Tone::Warning text=text/> });
     // A question may have been asked here, in a dialog; its answer comes back here too.
-    let refused = ["change_instances", "start_instance"]
-        .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
-    let refused = refused.into_iter().collect_view();
+    let refused = visit.refused(&["change_instances", "start_instance"]);
     if page.counts[0] == 0 {
         let inside =
             view! { {refused}<div data-live="instances">{paused}{nothing_yet(visit, counts, refusal)}</div>{shared} };

@@ -1,6 +1,6 @@
 //! The form that adds a person.
 
-use atelier_domain::access::{Action, Role, Whose};
+use atelier_domain::access::{Action, Role};
 use atelier_domain::paths;
 use leptos::prelude::*;
 
@@ -11,11 +11,10 @@ use crate::people::pages::role_fields::RoleChoices;
 /// Adds a person with a temporary password.
 #[component]
 pub fn NewPersonPage() -> impl IntoView {
-    let place = Place { nav: NavItem::People, needs: Some((Action::MemberWrite, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::People, Action::MemberWrite, &[]), |visit| {
         let back = paths::people(visit.slug());
         let form = form(&visit, back.clone());
-        view! {
+        html! {
             <Page
                 heading="Add person" crumbs=vec![Crumb::new("People", back)]
                 sub=format!("They can sign in to {} as soon as you have given them their temporary \
@@ -27,13 +26,12 @@ pub fn NewPersonPage() -> impl IntoView {
                 </div>
             </Page>
         }
-        .into_any()
     })
 }
 
 fn form(visit: &Visit, back: String) -> AnyView {
     let state = visit.form("create_person");
-    view! {
+    html! {
         <Card>
             <PostForm function="create_person" state=state.clone()>
                 <Field
@@ -54,11 +52,10 @@ fn form(visit: &Visit, back: String) -> AnyView {
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn next_steps() -> AnyView {
-    view! {
+    html! {
         <Card heading="What happens next">
             <ol class="steps-list">
                 <li>"You see a temporary password, once. Hand it over in person or by a channel you trust."</li>
@@ -67,5 +64,4 @@ fn next_steps() -> AnyView {
             </ol>
         </Card>
     }
-    .into_any()
 }

@@ -1,6 +1,6 @@
 //! Shares: who is meant to have how much of what everybody waits for, and who has had it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::fair_share::{DEFAULT_WEIGHT, MAX_WEIGHT, QueueOrder};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::history::Topic;
@@ -21,12 +21,7 @@ use crate::server::caller::here;
 /// Who is meant to have how much, and who has had it.
 #[component]
 pub fn SharesPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Quota,
-        needs: Some((Action::ClusterRead, Whose::Others)),
-        topics: &[Topic::Engine, Topic::Jobs, Topic::Clusters],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Quota, Action::ClusterRead, &[Topic::Engine, Topic::Jobs, Topic::Clusters]), |visit| {
         let (caller, query) = (here(), Query::here());
         let part = query.get("q").to_owned();
         let found = async move { read(&caller?, &part).await };

@@ -1,6 +1,6 @@
 //! Quotas: what may be held, what is, and by what.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::quota::{QuotaHolder, Resource, Scope};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::history::Topic;
@@ -12,8 +12,8 @@ use atelier_studio::typed::typed_cores;
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page, PostForm, Query, SelectField,
-    SubmitButton, Table, Tone, WhyField,
+    Card, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page, PostForm, Query, SelectField, SubmitButton,
+    Table, WhyField,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -24,11 +24,7 @@ const NAMED: usize = 6;
 /// What may be held, what is, and by what.
 #[component]
 pub fn QuotaPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Quota,
-        needs: Some((Action::ClusterRead, Whose::Others)),
-        topics: &[Topic::Engine, Topic::Clusters, Topic::Instances],
-    };
+    let place = Place::of(NavItem::Quota, Action::ClusterRead, &[Topic::Engine, Topic::Clusters, Topic::Instances]);
     studio(place, |visit| {
         let (caller, query) = (here(), Query::here());
         let part = query.get("q").to_owned();
@@ -40,7 +36,7 @@ pub fn QuotaPage() -> impl IntoView {
 fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
     let because = visit.viewer.refusal(Action::QuotaWrite);
     let may = because.is_none();
-    let refused = visit.form("lift_limit").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["lift_limit"]);
     let workspace = table(visit, "Limits of the workspace", &quotas.workspace, may);
     let everybody = if quotas.everybody.is_empty() {
         html! {

@@ -7,7 +7,7 @@ use atelier_studio::schedules::page::{RuleRow, SchedulePage};
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
-use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, Table, Time, heads};
+use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, Table, at_time, heads};
 use crate::form::FormState;
 use crate::frame::Visit;
 use crate::schedules::typing::CheckCron;
@@ -48,13 +48,12 @@ fn hidden(page: &SchedulePage, row: &RuleRow) -> Vec<(&'static str, String)> {
 }
 
 fn line(visit: &Visit, page: &SchedulePage, row: &RuleRow) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let next = match (row.is_enabled, row.skipped, row.next) {
         (false, ..) => html! { <span class="faint">"disabled"</span> },
         (true, Some(skipped), _) => {
-            html! { <s><Time at=skipped now=now zone=zone.clone() absolute=true/></s><span class="l2">"skipped"</span> }
+            html! { <s>{at_time(&visit.viewer, skipped)}</s><span class="l2">"skipped"</span> }
         }
-        (true, None, Some(next)) => html! { <Time at=next now=now zone=zone absolute=true/> },
+        (true, None, Some(next)) => at_time(&visit.viewer, next),
         (true, None, None) => html! { <span class="faint">"never again"</span> },
     };
     let part = row.is_week.then(|| view! { <span class="l2">"part of the week above"</span> });

@@ -1,6 +1,6 @@
 //! The form for a size, and the question before one is removed.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_engine::run::CommandId;
 use atelier_studio::sizes::list::{site_names, sizes};
@@ -14,7 +14,7 @@ use crate::components::{
 use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::server::caller::here;
 
-const PLACE: Place = Place { nav: NavItem::Sizes, needs: Some((Action::SizeWrite, Whose::Others)), topics: &[] };
+const PLACE: Place = Place::of(NavItem::Sizes, Action::SizeWrite, &[]);
 
 /// Adds a size (`new` in the address) or changes the one that is named there.
 #[component]

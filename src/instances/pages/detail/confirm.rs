@@ -1,6 +1,6 @@
 //! The question before something is done to instances: each with what will come of it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::verb::{InstanceVerb, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -17,8 +17,7 @@ use crate::server::page;
 /// Asks before something is done to instances. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn ConfirmInstancesPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Compute, needs: Some((Action::InstanceRead, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::InstanceRead, &[]), |visit| {
         let Some(verb) = verb_of(&param("verb")) else {
             return help::not_found(&visit.viewer, "way to change instances");
         };

@@ -7,7 +7,9 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::instances::sharing::{ShareRow, SharingView};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, Table, Time, Who, heads};
+use crate::components::{
+    Card, Field, Look, PostForm, SelectField, SubmitButton, Table, Who, ago, ago_or, at_time, heads,
+};
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::person_field;
 
@@ -49,16 +51,12 @@ fn list(visit: &Visit, detail: &InstanceDetail, rows: &[ShareRow]) -> AnyView {
 }
 
 fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-    let time = |at| view! { <Time at=at now=now zone=zone.clone()/> };
-    let until = match row.until {
-        Some(until) => html! { <Time at=until now=now zone=zone.clone() absolute=true/> },
-        None => "no end".into_any(),
-    };
-    let used = row.used_at.map_or_else(|| "never".into_any(), |at| time(at).into_any());
+    let viewer = &visit.viewer;
+    let until = row.until.map_or_else(|| "no end".into_any(), |until| at_time(viewer, until));
+    let used = ago_or(viewer, row.used_at, "never");
     let level = match row.opens {
         Some(level) => format!("to {}", level.key()),
-        None if row.until.is_some_and(|until| until <= now) => "its time is over".to_owned(),
+        None if row.until.is_some_and(|until| until <= viewer.now) => "its time is over".to_owned(),
         None if row.person.state == AccountState::Disabled => "opens nothing: the account is disabled".to_owned(),
         None if !can_be_looked_at(&row.app) => "opens nothing: it cannot be shared to read".to_owned(),
         None => "opens nothing: the account cannot be used".to_owned(),
@@ -72,7 +70,7 @@ fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
             <th scope="row"><Who name=row.person.name.clone()/></th>
             <td data-label="Application"><span class="l1">{row.label.clone()}</span><span class="l2">{level}</span></td>
             <td data-label="Until">{until}</td>
-            <td class="c-owner">{time(row.since)}</td>
+            <td class="c-owner">{ago(viewer, row.since)}</td>
             <td data-label="Last used">{used}</td>
             <td class="right">
                 <PostForm function="revoke_share" class="row-tight" hidden=hidden>

@@ -6,7 +6,7 @@ use atelier_studio::instances::apps::seconds;
 use atelier_studio::instances::view::StartView;
 use leptos::prelude::*;
 
-use crate::components::{Card, Time};
+use crate::components::{Card, ago};
 use crate::frame::Visit;
 
 /// The card with the last start; nothing before the first.
@@ -17,9 +17,8 @@ pub fn card(visit: &Visit, start: Option<&StartView>) -> AnyView {
         (Some(took), false) => format!("Last start took {}", self::took(took)),
         (None, false) => "It is starting".to_owned(),
     };
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let by = if start.by.is_empty() { String::new() } else { format!(", {}", start.by) };
-    let note = view! { <span class="note"><Time at=start.at now=now zone=zone/>{by}</span> };
+    let note = view! { <span class="note">{ago(&visit.viewer, start.at)}{by}</span> };
     let bars = bars(start);
     let longest = start.bars.iter().max_by_key(|bar| bar.took).filter(|_| start.took.is_some());
     let foot = longest.filter(|bar| bar.took >= Span::seconds(10)).map(|bar| {
