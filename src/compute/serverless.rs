@@ -2,12 +2,11 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::paths;
-use atelier_domain::text::counted;
 use atelier_studio::counts::{ComputeCounts, compute_counts};
 use atelier_studio::jobs::serverless::{ServerlessJob, ServerlessPage, serverless};
 use leptos::prelude::*;
 
-use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, Table, ago, heads};
+use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, Table, ago, heads, shown_of};
 use crate::frame::compute::framed;
 use crate::frame::{Visit, help, load};
 use crate::server::caller::here;
@@ -49,11 +48,7 @@ fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
     let submit = view! {
         <LinkButton href=href look=Look::Primary icon="plus" disabled_because=refusal>"Submit job"</LinkButton>
     };
-    let all = page.all;
-    let text = match page.jobs.len() as u64 {
-        shown if shown == all => counted(all, "job", "jobs"),
-        shown => format!("{shown} of {}", counted(all, "job", "jobs")),
-    };
+    let text = shown_of(page.jobs.len() as u64, page.all, ("job", "jobs"));
     let rows: Vec<_> = page.jobs.into_iter().map(|job| line(visit, job, &page.currency)).collect();
     let inside = view! {
         <div data-live="serverless" data-announce="job|jobs">

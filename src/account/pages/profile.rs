@@ -52,12 +52,11 @@ fn details(visit: &Visit) -> AnyView {
         <Card heading="About you">
             <PostForm function="update_profile" state=state.clone()>
                 <Field
-                    label="Name" name="name" value=name problem=state.problem("name")
-                    required=true maxlength=80_u32 autocomplete="name"
+                    form=&state label="Name" name="name" value=name required=true maxlength=80_u32 autocomplete="name"
                 />
                 <SelectField
-                    label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
-                    problem=state.problem("time_zone") help="Times and schedules are shown in it."
+                    form=&state label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
+                    help="Times and schedules are shown in it."
                 />
                 <ChoiceList
                     legend="Theme" name="theme" kind=ChoiceKind::One choices=themes problem=state.problem("theme")
@@ -74,12 +73,12 @@ fn password(visit: &Visit) -> AnyView {
         <Card heading="Password" note="ends your other sessions">
             <PostForm function="change_password" state=state.clone()>
                 <Field
-                    label="Current password" name="current" kind="password" problem=state.problem("current")
-                    required=true autocomplete="current-password"
+                    form=&state label="Current password" name="current" kind="password" required=true
+                    autocomplete="current-password"
                 />
                 <Field
-                    label="New password" name="password" kind="password" problem=state.problem("password")
-                    required=true autocomplete="new-password" check="password" email=email help=password_help()
+                    form=&state label="New password" name="password" kind="password" required=true
+                    autocomplete="new-password" check="password" email=email help=password_help()
                 />
                 <div class="row"><SubmitButton look=Look::Plain pending="Saving…">"Change password"</SubmitButton></div>
             </PostForm>

@@ -86,13 +86,12 @@ fn form(state: FormState) -> AnyView {
         </p>
         <PostForm function="add_ssh_key" state=state.clone()>
             <Field
-                id="ssh-key" label="Public key" name="key" value=state.value("key", "") problem=state.problem("key")
-                required=true maxlength=MAX_KEY_TEXT as u32 autocomplete="off"
+                form=&state id="ssh-key" label="Public key" name="key" required=true maxlength=MAX_KEY_TEXT as u32
+                autocomplete="off"
                 help="The line in ~/.ssh/id_ed25519.pub. If there is none, make one with ssh-keygen -t ed25519."
             />
             <Field
-                id="ssh-key-name" label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                maxlength=MAX_NAME as u32 autocomplete="off"
+                form=&state id="ssh-key-name" label="Name" name="name" maxlength=MAX_NAME as u32 autocomplete="off"
                 help="The machine that it is on, for example. Left empty, it is what stands at the end of the key."
             />
             <div class="row"><SubmitButton look=Look::Plain pending="Adding…">"Add the key"</SubmitButton></div>

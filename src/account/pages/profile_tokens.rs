@@ -70,13 +70,12 @@ fn form(state: FormState) -> AnyView {
         <PostForm function="create_token" state=state.clone()>
             <div class="cols-2">
                 <Field
-                    id="token-name" label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                    required=true maxlength=MAX_NAME as u32 autocomplete="off"
-                    help="What it is for, or where it is used."
+                    form=&state id="token-name" label="Name" name="name" required=true maxlength=MAX_NAME as u32
+                    autocomplete="off" help="What it is for, or where it is used."
                 />
                 <Field
-                    id="token-days" label="Days" name="days" kind="number" value=days problem=state.problem("days")
-                    autocomplete="off" help=format!("How long it works: {MIN_DAYS} to {MAX_DAYS}.")
+                    form=&state id="token-days" label="Days" name="days" kind="number" value=days autocomplete="off"
+                    help=format!("How long it works: {MIN_DAYS} to {MAX_DAYS}.")
                 />
             </div>
             <div class="row"><SubmitButton look=Look::Plain pending="Making…">"Make a token"</SubmitButton></div>

@@ -17,8 +17,7 @@ pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
         };
     }
     let rows: Vec<_> = detail.nodes.iter().map(|node| line(visit, node)).collect();
-    let turn =
-        |from: usize| query.clone().with("nodes", &if from == 0 { String::new() } else { from.to_string() }).url();
+    let turn = |from: usize| query.turned("nodes", from);
     let from = detail.nodes_from;
     let text = format!("{}–{} of {all}", from + 1, from + detail.nodes.len());
     let back = (from > 0).then(|| turn(from.saturating_sub(NODES_SHOWN)));

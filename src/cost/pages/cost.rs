@@ -10,7 +10,7 @@ use atelier_studio::cost::view::{Kind, Rest, Spending, SpendingRow};
 use leptos::prelude::*;
 
 use crate::components::{
-    BarChart, BarSeries, Card, EmptyState, Field, Icon, NavItem, Page, Query, TableWrap, Tone, Why,
+    BarChart, BarSeries, Card, EmptyState, Field, Icon, NavItem, Page, Query, TableWrap, Tone, Why, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -339,19 +339,13 @@ impl Shown {
     fn table(&self, heading: &'static str, column: &'static str, rows: AnyView) -> AnyView {
         let total = &self.spending.total;
         let (time, total) = (hours(total.millis), Money(total.cost).said(&self.currency));
+        let heads = heads(&[(column, ""), ("Node time", "right"), ("Share", "right"), ("Cost", "right")]);
         html! {
             <Card heading=heading flush=true>
                 <TableWrap>
                     <table class="table tight costs">
                         <caption class="sr">{heading}</caption>
-                        <thead>
-                            <tr>
-                                <th scope="col">{column}</th>
-                                <th scope="col" class="right">"Node time"</th>
-                                <th scope="col" class="right">"Share"</th>
-                                <th scope="col" class="right">"Cost"</th>
-                            </tr>
-                        </thead>
+                        <thead><tr>{heads}</tr></thead>
                         <tbody>{rows}</tbody>
                         <tfoot>
                             <tr>

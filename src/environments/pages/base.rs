@@ -9,7 +9,7 @@ use atelier_studio::environments::base::{EnvironmentDetail, environment};
 use leptos::prelude::*;
 
 use crate::components::{
-    Card, Def, DefList, Look, NavItem, Page, PostForm, SubmitButton, TextField, Tone, Why, WhyField, ago,
+    Card, Def, DefList, Look, NavItem, Page, PostForm, SaveRow, SubmitButton, TextField, Tone, Why, WhyField, ago,
 };
 use crate::environments::pages::parts::{self, megabytes};
 use crate::frame::{Place, Visit, load, studio};
@@ -160,15 +160,10 @@ fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         <Card heading="List">
             <PostForm function="set_environment" state=state.clone()>
                 <TextField
-                    label="Packages" name="requirements" value=list
-                    problem=state.problem("requirements") help=help rows=rows required=true
+                    form=&state label="Packages" name="requirements" value=list help=help rows=rows required=true
                 />
                 <WhyField state=state/>
-                <div class="row">
-                    <SubmitButton icon="check" pending="Saving…" disabled_because=refusal>
-                        "Save and build"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save and build" look=Look::Primary disabled_because=refusal/>
             </PostForm>
         </Card>
     }

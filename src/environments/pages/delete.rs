@@ -34,17 +34,15 @@ fn ask(visit: &Visit, detail: &NamedDetail) -> AnyView {
             </section>
         },
         None => {
-            let row = |name: String, outcome: &str, tone: Tone| Consequence {
-                name,
-                outcome: outcome.to_owned(),
-                tone,
-                note: String::new(),
-            };
             let versions = counted(detail.view.versions.len() as u64, "version", "versions");
             let rows = vec![
-                row(versions, "Will be deleted with their lists. Jobs cannot name them any more.", Tone::Warning),
-                row("Kernels in JupyterLab".into(), "Will not be offered any more.", Tone::Warning),
-                row("Jobs that are over".into(), "Are kept, with the name of what they ran with.", Tone::Neutral),
+                Consequence::new(
+                    versions,
+                    "Will be deleted with their lists. Jobs cannot name them any more.",
+                    Tone::Warning,
+                ),
+                Consequence::new("Kernels in JupyterLab", "Will not be offered any more.", Tone::Warning),
+                Consequence::new("Jobs that are over", "Are kept, with the name of what they ran with.", Tone::Neutral),
             ];
             let (keep, go) = (format!("Keep {name}"), format!("Delete {name}"));
             html! {

@@ -11,8 +11,8 @@ use leptos::tachys::html::InertElement;
 
 use crate::components::{
     Banner, BulkAction, BulkBar, BulkForm, Button, Card, Checkbox, EmptyState, Field, FilterBar, Icon, LinkButton,
-    Look, Meter, NavItem, Page, Pager, PickAll, PickCell, PostForm, Query, Sort, SortHeader, SubmitButton, Table, Tone,
-    Why, ago,
+    Look, Meter, NavItem, NothingLeft, Page, Pager, PickAll, PickCell, PostForm, Query, SaveRow, Sort, SortHeader,
+    SubmitButton, Table, Tone, Why, ago,
 };
 use crate::files::http::take;
 use crate::files::pages::parts::{crumbs, icon};
@@ -168,11 +168,8 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
     } else {
         count
     };
-    let back = (skip > 0).then(|| match skip.saturating_sub(PAGE) {
-        0 => query.clone().with("after", "").url(),
-        skip => query.clone().with("after", &skip.to_string()).url(),
-    });
-    let next = (last < matching).then(|| query.clone().with("after", &last.to_string()).url());
+    let back = (skip > 0).then(|| query.after(skip.saturating_sub(PAGE)));
+    let next = (last < matching).then(|| query.after(last));
     let unnamable = (page.listing.unnamable > 0).then(|| {
         let text = format!(
             "{} left out, since their names are no text. Rename them in a terminal.",
@@ -264,13 +261,8 @@ fn nothing(query: &Query, page: &FolderPage) -> AnyView {
     if !query.get("q").is_empty() {
         let clear = query.clone().from_the_start().with("q", "").url();
         let heading = format!("Nothing here matches “{}”", query.get("q"));
-        return html! {
-            <EmptyState
-                art=false heading=heading text="Names in this folder are searched, not those in the folders below it."
-            >
-                <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
-            </EmptyState>
-        };
+        let text = "Names in this folder are searched, not those in the folders below it.";
+        return html! { <NothingLeft heading=heading text=text clear=clear/> };
     }
     let text = if page.refusal.is_none() {
         "Drop files on the box beside this, or choose them there. Programs in your instances and jobs find them at the \
@@ -292,13 +284,8 @@ fn side(visit: &Visit, page: &FolderPage) -> AnyView {
         view! {
             <Card heading="New folder">
                 <PostForm function="make_folder" state=state.clone() hidden=hidden>
-                    <Field
-                        label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                        required=true autocomplete="off" help=help
-                    />
-                    <div class="row">
-                        <SubmitButton look=Look::Plain icon="folder" pending="Making…">"Make folder"</SubmitButton>
-                    </div>
+                    <Field form=&state label="Name" name="name" required=true autocomplete="off" help=help/>
+                    <SaveRow label="Make folder" icon="folder" pending="Making…"/>
                 </PostForm>
             </Card>
         }
@@ -414,7 +401,7 @@ fn upload(slug: &str, page: &FolderPage) -> AnyView {
                         {InertElement::new(folder.to_owned())}
                     </div>
                 </details>
-                <div class="row"><SubmitButton icon="plus" pending="Uploading…">"Upload"</SubmitButton></div>
+                <SaveRow label="Upload" look=Look::Primary icon="plus" pending="Uploading…"/>
                 <div class="upload-progress" data-upload-progress="" hidden=true>
                     <progress max="100" value="0" aria-label="How far the upload is"></progress>
                     <p class="xs" data-upload-said=""></p>

@@ -8,7 +8,7 @@ use atelier_domain::time::Span;
 use atelier_studio::files::list::UsagePage;
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, EmptyState, LinkButton, Meter, NavItem, Page, TableWrap, Tone, Why, ago};
+use crate::components::{Card, Crumb, EmptyState, LinkButton, Meter, NavItem, Page, Table, Tone, Why, ago, heads};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
@@ -122,18 +122,10 @@ fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
         .collect();
     html! {
         <Card heading="Your largest files" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <thead>
-                        <tr>
-                            <th scope="col">"File"</th>
-                            <th scope="col" class="right">"Size"</th>
-                            <th scope="col" class="right">"Changed"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="Your largest files" rows=rows
+                head=heads(&[("File", ""), ("Size", "right"), ("Changed", "right")])
+            />
         </Card>
     }
 }
@@ -156,18 +148,10 @@ fn people(page: &UsagePage) -> AnyView {
         .collect();
     html! {
         <Card heading="Everybody" note="for who sets the limit" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Person"</th>
-                            <th scope="col" class="right">"Uses"</th>
-                            <th scope="col" class="right">"Files"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="What everybody uses" rows=rows
+                head=heads(&[("Person", ""), ("Uses", "right"), ("Files", "right")])
+            />
         </Card>
     }
 }

@@ -161,13 +161,12 @@ fn ways(step: Step, back: String) -> AnyView {
 }
 
 fn tags(state: &FormState) -> AnyView {
-    let value = state.value("tags", "");
     html! {
         <section class="card">
             <header><h2>"Tags"</h2></header>
             <div class="body stack">
                 <TextField
-                    label="Tags" name="tags" value=value problem=state.problem("tags") rows=5
+                    form=state label="Tags" name="tags" rows=5
                     help="One a line, such as project=churn. Lists are filtered by them; they change nothing else."
                 />
             </div>

@@ -122,7 +122,7 @@ fn consequence(verb: JobVerb, one: &Judged) -> Consequence {
     };
     let is_dangerous = verb.verb().ask().is_some_and(|ask| ask.is_dangerous);
     let tone = if is_dangerous { Tone::Warning } else { Tone::Neutral };
-    Consequence { name: one.name.clone(), outcome, tone, note: String::new() }
+    Consequence::new(one.name.clone(), outcome, tone)
 }
 
 fn nothing_to_do(judged: &[Judged], back: String) -> AnyView {

@@ -13,7 +13,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     BulkAction, BulkBar, BulkForm, Crumb, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits, Page,
-    Pager, PickAll, Query, QuickFilter, Tab, TableWrap, Tabs,
+    Pager, PickAll, Query, QuickFilter, Tab, Table, Tabs, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::jobs::pages::confirm::{asks_at, icon};
@@ -155,27 +155,23 @@ fn table(visit: &Visit, query: &Query, page: &atelier_studio::jobs::list::JobsPa
         is_dangerous: verb.verb().ask().is_some_and(|ask| ask.is_dangerous),
     });
     let actions = Vec::from(actions);
+    let columns = heads(&[
+        ("Job", ""),
+        ("State", ""),
+        ("Compute", "c-size"),
+        ("Owner", "c-owner"),
+        ("Submitted", ""),
+        ("Ran", "right c-cpu"),
+        ("Cost", "right c-cpu"),
+    ]);
     html! {
         <BulkForm action=paths::cancel_jobs(slug)>
-            <TableWrap>
-                <table class="table">
-                    <caption class="sr">"Jobs"</caption>
-                    <thead>
-                        <tr>
-                            <PickAll label="Select all jobs on this page"/>
-                            <th scope="col">"Job"</th>
-                            <th scope="col">"State"</th>
-                            <th scope="col" class="c-size">"Compute"</th>
-                            <th scope="col" class="c-owner">"Owner"</th>
-                            <th scope="col">"Submitted"</th>
-                            <th scope="col" class="right c-cpu">"Ran"</th>
-                            <th scope="col" class="right c-cpu">"Cost"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table" caption="Jobs" rows=rows
+                head=view! { <PickAll label="Select all jobs on this page"/>{columns} }
+            >
                 <Pager text=text back=back next=next/>
-            </TableWrap>
+            </Table>
             <BulkBar noun="jobs" actions=actions disabled_because=refusal/>
         </BulkForm>
     }

@@ -6,7 +6,7 @@ use atelier_domain::paths;
 use atelier_studio::people::list::{PersonRow, judge_people};
 use leptos::prelude::*;
 
-use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};
+use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, NothingToDo, Page, Tone};
 use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::people::pages::verbs;
 use crate::server::caller::here;
@@ -88,18 +88,11 @@ fn consequences(verb: AccountVerb, judged: &Judged) -> Vec<Consequence> {
     judged
         .iter()
         .map(|(row, answer)| match answer {
-            Ok(()) => Consequence {
-                name: row.name.clone(),
-                outcome: verbs::outcome(verb).to_owned(),
-                tone: if verb == AccountVerb::Enable { Tone::Good } else { Tone::Warning },
-                note: String::new(),
-            },
-            Err(refusal) => Consequence {
-                name: row.name.clone(),
-                outcome: refusal.to_string(),
-                tone: Tone::Neutral,
-                note: "no change".to_owned(),
-            },
+            Ok(()) => {
+                let tone = if verb == AccountVerb::Enable { Tone::Good } else { Tone::Warning };
+                Consequence::new(row.name.clone(), verbs::outcome(verb), tone)
+            }
+            Err(refusal) => Consequence::none(row.name.clone(), refusal.to_string()),
         })
         .collect()
 }
@@ -110,13 +103,7 @@ fn one_at_a_time(chosen: usize, back: String) -> AnyView {
         "{chosen} people are selected. Each temporary password is shown once, so reset them one by one from the menu \
          of each person."
     );
-    html! {
-        <section class="confirm" data-confirm-card="">
-            <Why tone=Tone::Neutral title="Reset one password at a time" text=text>
-                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
-            </Why>
-        </section>
-    }
+    html! { <NothingToDo title="Reset one password at a time" text=text back=back/> }
 }
 
 /// Nobody is chosen, or nobody of them can be changed: only the way back.
@@ -134,11 +121,5 @@ fn nothing_to_do(judged: &Judged, back: String) -> AnyView {
             (format!("None of the {} can be changed", many.len()), reasons.join(" "), String::new())
         }
     };
-    html! {
-        <section class="confirm" data-confirm-card="">
-            <Why tone=Tone::Neutral title=title text=text code=code>
-                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
-            </Why>
-        </section>
-    }
+    html! { <NothingToDo title=title text=text code=code back=back/> }
 }

@@ -4,13 +4,12 @@ use atelier_domain::access::{Action, Role};
 use atelier_domain::account::{AccountState, AccountVerb};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::counted;
 use atelier_studio::people::list::{PeopleQuery, PeopleSort, list_people};
 use leptos::prelude::*;
 
 use crate::components::{
     BulkAction, BulkBar, BulkForm, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits, Page, Pager, PickAll,
-    Query, QuickFilter, Sort, SortHeader, Table,
+    Query, QuickFilter, Sort, SortHeader, Table, shown_of,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::people::pages::row::row;
@@ -101,12 +100,7 @@ fn table(
 ) -> AnyView {
     let slug = visit.slug();
     let first = query.clone().from_the_start();
-    let (shown, matching) = (page.rows.len() as u64, page.matching);
-    let text = if shown == matching {
-        counted(matching, "person", "people")
-    } else {
-        format!("{shown} of {}", counted(matching, "person", "people"))
-    };
+    let text = shown_of(page.rows.len() as u64, page.matching, ("person", "people"));
     let back = page.previous.map(|cursor| first.clone().with("before", &cursor).url());
     let next = page.next.map(|cursor| first.clone().with("after", &cursor).url());
     let rows: Vec<_> = page.rows.into_iter().map(|person| row(person, &visit.viewer, refusal.as_deref())).collect();

@@ -4,7 +4,7 @@ use atelier_domain::access::{Action, Role};
 use atelier_domain::paths;
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton, WhyField};
+use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SaveRow, WhyField};
 use crate::frame::{Place, Visit, studio};
 use crate::people::pages::role_fields::RoleChoices;
 
@@ -35,20 +35,18 @@ fn form(visit: &Visit, back: String) -> AnyView {
         <Card>
             <PostForm function="create_person" state=state.clone()>
                 <Field
-                    label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                    required=true autofocus=true maxlength=80_u32 autocomplete="off"
+                    form=&state label="Name" name="name" required=true autofocus=true maxlength=80_u32
+                    autocomplete="off"
                 />
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "")
-                    problem=state.problem("email")
-                    required=true autocomplete="off" help="They sign in with it. Atelier sends no mail."
+                    form=&state label="E-mail" name="email" kind="email" required=true autocomplete="off"
+                    help="They sign in with it. Atelier sends no mail."
                 />
                 <RoleChoices state=state.clone() held=vec![Role::DataScientist]/>
                 <WhyField state=state.clone()/>
-                <div class="row">
-                    <SubmitButton icon="plus" pending="Adding…">"Add person"</SubmitButton>
+                <SaveRow label="Add person" look=Look::Primary icon="plus" pending="Adding…">
                     <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
-                </div>
+                </SaveRow>
             </PostForm>
         </Card>
     }

@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Card, Checkbox, Choice, ChoiceKind, ChoiceList, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page,
-    PostForm, Query, SubmitButton, Tab, Table, Tabs, WhyField,
+    PostForm, Query, SaveRow, Tab, Table, Tabs, WhyField,
 };
 use crate::form::FormState;
 use crate::frame::{Place, Visit, load, studio};
@@ -159,19 +159,15 @@ fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
             <Card heading="Set a weight">
                 <PostForm function="set_share" state=state.clone() hidden=hidden>
                     <Field
-                        label="Person" name="person" value=person problem=state.problem("person") readonly=readonly
-                        required=true autocomplete="off" help="The e-mail address."
+                        form=&state label="Person" name="person" value=person readonly=readonly required=true
+                        autocomplete="off" help="The e-mail address."
                     />
                     <Field
-                        label="Weight" name="weight" value=weight problem=state.problem("weight") readonly=readonly
-                        required=true autocomplete="off" help=help
+                        form=&state label="Weight" name="weight" value=weight readonly=readonly required=true
+                        autocomplete="off" help=help
                     />
                     <WhyField state=state readonly=readonly/>
-                    <div class="row">
-                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>
-                            "Set weight"
-                        </SubmitButton>
-                    </div>
+                    <SaveRow label="Set weight" look=Look::Primary disabled_because=because/>
                 </PostForm>
             </Card>
         </section>
@@ -187,18 +183,14 @@ fn half_life(visit: &Visit, shares: &Shares, because: Option<String>) -> AnyView
         <Card heading="Half-life">
             <PostForm function="set_half_life" state=state.clone() hidden=hidden>
                 <Field
-                    label="Use counts half after" name="half_life" value=typed problem=state.problem("half_life")
-                    readonly=readonly required=true autocomplete="off" help="Hours, or such as 7 days; 1 h to 365 days."
+                    form=&state label="Use counts half after" name="half_life" value=typed readonly=readonly
+                    required=true autocomplete="off" help="Hours, or such as 7 days; 1 h to 365 days."
                 />
                 <p class="help">
                     "Short: who used much yesterday is soon forgiven. Long: it evens out over weeks. What counts now \
                      counts the same after a change."
                 </p>
-                <div class="row">
-                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>
-                        "Save half-life"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save half-life" disabled_because=because/>
             </PostForm>
         </Card>
     }
@@ -213,11 +205,7 @@ fn serverless(visit: &Visit, shares: &Shares) -> AnyView {
         <Card heading="Queue of serverless jobs" note="each cluster has its own, on its page">
             <PostForm function="set_queue_policy" state=state.clone() hidden=hidden>
                 {policy}
-                <div class="row">
-                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>
-                        "Save queue"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save queue" disabled_because=because/>
             </PostForm>
         </Card>
     }

@@ -8,7 +8,7 @@ use atelier_studio::instances::bulk::{Judged, Outcome, judge, verb_of};
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
-use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};
+use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, NothingToDo, Page, Tone};
 use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::instances::pages::detail::parts::icon;
 use crate::server::caller::here;
@@ -82,11 +82,5 @@ fn nothing_to_do(judged: &[Judged], back: String) -> AnyView {
         [one] => (format!("Nothing to do for {}", one.name), why(one)),
         many => (format!("Nothing to do for these {}", many.len()), many.iter().map(why).collect::<Vec<_>>().join(" ")),
     };
-    html! {
-        <section class="confirm" data-confirm-card="">
-            <Why tone=Tone::Neutral title=title text=text>
-                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
-            </Why>
-        </section>
-    }
+    html! { <NothingToDo title=title text=text back=back/> }
 }

@@ -8,7 +8,7 @@ use atelier_studio::instances::sharing::{ShareRow, SharingView};
 use leptos::prelude::*;
 
 use crate::components::{
-    Card, Field, Look, PostForm, SelectField, SubmitButton, Table, Who, ago, ago_or, at_time, heads,
+    Card, Field, Look, PostForm, SaveRow, SelectField, SubmitButton, Table, Who, ago, ago_or, at_time, heads,
 };
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::person_field;
@@ -96,22 +96,15 @@ fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
         <PostForm function="share_app" state=state.clone() hidden=hidden>
             <div class="cols-2">
                 {person}
-                <SelectField
-                    id="share-app" label="Application" name="app" options=apps value=state.value("app", "")
-                    problem=state.problem("app")
-                />
+                <SelectField form=&state id="share-app" label="Application" name="app" options=apps/>
             </div>
             <div class="cols-2">
                 <SelectField
-                    id="share-level" label="What they may do" name="level" options=levels
-                    value=state.value("level", "read") problem=state.problem("level")
+                    form=&state id="share-level" label="What they may do" name="level" options=levels value="read"
                 />
-                <Field
-                    id="share-until" label="Until" name="until" kind="datetime-local" value=state.value("until", "")
-                    problem=state.problem("until") help=zone
-                />
+                <Field form=&state id="share-until" label="Until" name="until" kind="datetime-local" help=zone/>
             </div>
-            <div class="row"><SubmitButton pending="Sharing…" icon="users">"Share"</SubmitButton></div>
+            <SaveRow label="Share" look=Look::Primary icon="users" pending="Sharing…"/>
         </PostForm>
     }
 }
