@@ -84,7 +84,8 @@ fn plain(body: Body) -> Response {
     response
 }
 
-fn wait_place(caller: &Caller) -> Answered<Seat<UserId>> {
+/// A place among the requests of the caller that wait.
+pub fn wait_place(caller: &Caller) -> Answered<Seat<UserId>> {
     caller.studio.tokens().wait_of(&caller.actor()?.person.id).ok_or_else(|| {
         let detail = format!("At most {} of your requests may wait at once.", atelier_studio::tokens::MAX_WAITS);
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many-waits", detail).retry_after(1)

@@ -140,6 +140,12 @@ impl From<AppError> for Refusal {
     }
 }
 
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        AppError::from(problem).into()
+    }
+}
+
 impl Refusal {
     fn with(mut self, problems: Vec<Problem>) -> Self {
         self.problems = problems;
