@@ -4,7 +4,7 @@
 use atelier_domain::access::Action;
 use atelier_domain::history::Topic;
 use atelier_domain::text::counted;
-use atelier_engine::environments::{Built, EnvironmentStatus, MAX_LINE, MAX_LINES, Phase};
+use atelier_engine::environments::{BaseStatus, Built, MAX_LINE, MAX_LINES, Phase};
 use atelier_studio::environments::base::{EnvironmentDetail, environment};
 use leptos::prelude::*;
 
@@ -25,7 +25,7 @@ pub fn EnvironmentPage() -> impl IntoView {
 fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let refusal = visit.viewer.refusal(Action::EngineWrite);
     let (status, editor) = (status(visit, detail, refusal.clone()), editor(visit, detail, refusal));
-    let is_ready = matches!(detail.status, EnvironmentStatus::Ready(_));
+    let is_ready = matches!(detail.status, BaseStatus::Ready(_));
     let (packages, log) = (packages(visit, detail), parts::log(&detail.log, is_ready));
     let (facts, vscode) = (facts(detail), crate::environments::pages::editors::card(visit));
     let refused = visit.refused(&["rebuild_environment"]);
@@ -63,7 +63,7 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         }
     };
     match &detail.status {
-        EnvironmentStatus::Off => html! {
+        BaseStatus::Off => html! {
             <Why
                 tone=Tone::Warning title="No environment, and none is built" code="environment-off"
                 text="Building is switched off on this server, by the setting environment or because it makes no \
@@ -71,11 +71,11 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
                       auto."
             />
         },
-        EnvironmentStatus::Waiting => {
+        BaseStatus::Waiting => {
             let text = format!("It is looked whether there is one that fits the list.{kept}");
             html! { <Why tone=Tone::Neutral title="Starting" text=text/> }
         }
-        EnvironmentStatus::Building { phase, packages, since, .. } => {
+        BaseStatus::Building { phase, packages, since, .. } => {
             let (title, since) = (format!("Building: {}", phase.words()), ago(&visit.viewer, *since));
             let text = format!("{}{kept}", building(*phase, *packages));
             html! {
@@ -84,7 +84,7 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
                 </Why>
             }
         }
-        EnvironmentStatus::Ready(built) => {
+        BaseStatus::Ready(built) => {
             let text = format!(
                 "{}, {} on disk, built in {}. A rebuild takes the newest versions that the list allows; this one stays \
                  in use until it is done.",
@@ -95,7 +95,7 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
             let again = again("Build again", "restart", Look::Plain);
             html! { <Why tone=Tone::Good title="Ready" text=text>{again}</Why> }
         }
-        EnvironmentStatus::Failed { failure, next_try } => {
+        BaseStatus::Failed { failure, next_try } => {
             let next_try = ago(&visit.viewer, *next_try);
             let text = format!("{} {}{}", failure.why, failure.help, kept);
             let again = again("Try again now", "restart", Look::Plain);

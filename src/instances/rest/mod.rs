@@ -101,7 +101,7 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
 
 fn parse_states(text: &str) -> Option<Vec<InstanceState>> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-    words.map(|word| InstanceState::ALL.iter().copied().find(|state| state.key() == word)).collect()
+    words.map(InstanceState::from_key).collect()
 }
 
 /// `POST /instances`.

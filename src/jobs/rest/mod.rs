@@ -234,7 +234,7 @@ fn parse_states(text: &str) -> Option<Vec<JobState>> {
         match word {
             "alive" => states.extend(JobState::ALL.into_iter().filter(|state| !state.is_over())),
             "over" => states.extend(JobState::ALL.into_iter().filter(|state| state.is_over())),
-            word => states.push(JobState::ALL.into_iter().find(|state| state.key() == word)?),
+            word => states.push(JobState::from_key(word)?),
         }
     }
     Some(states)

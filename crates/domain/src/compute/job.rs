@@ -753,54 +753,26 @@ impl Job {
     }
 }
 
-/// The states of a job that people see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum JobState {
-    Queued,
-    /// Its nodes start it.
-    Starting,
-    Running,
-    Finalizing,
-    /// It is being ended.
-    CancelRequested,
-    /// A node of it is lost.
-    NotResponding,
-    Completed,
-    Failed,
-    /// It was canceled. Its name in the API and in the store has one l.
-    #[serde(rename = "canceled")]
-    Canceled,
+crate::keyed_enum! {
+    /// The states of a job that people see.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum JobState {
+        Queued = "queued";
+        /// Its nodes start it.
+        Starting = "starting";
+        Running = "running";
+        Finalizing = "finalizing";
+        /// It is being ended.
+        CancelRequested = "cancel-requested";
+        /// A node of it is lost.
+        NotResponding = "not-responding";
+        Completed = "completed";
+        Failed = "failed";
+        Canceled = "canceled";
+    }
 }
 
 impl JobState {
-    pub const ALL: [Self; 9] = [
-        Self::Queued,
-        Self::Starting,
-        Self::Running,
-        Self::Finalizing,
-        Self::CancelRequested,
-        Self::NotResponding,
-        Self::Completed,
-        Self::Failed,
-        Self::Canceled,
-    ];
-
-    /// The name in the store and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Starting => "starting",
-            Self::Running => "running",
-            Self::Finalizing => "finalizing",
-            Self::CancelRequested => "cancel-requested",
-            Self::NotResponding => "not-responding",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Canceled => "canceled",
-        }
-    }
-
     /// The state in which a job with that verdict stays.
     pub const fn of(verdict: &Verdict) -> Self {
         match verdict {

@@ -390,7 +390,7 @@ fn the_verb_tables_are_reviewed() {
 
 #[test]
 fn stop_and_delete_are_legal_everywhere() {
-    for state in InstanceState::ALL {
+    for state in &InstanceState::ALL {
         for verb in [InstanceVerb::Stop, InstanceVerb::Delete] {
             assert!(!matches!(verb.in_state(*state), Legality::No(_)), "{} in {}", verb.key(), state.key());
         }

@@ -128,7 +128,7 @@ fn arrived(stage: Stage, wanted: InstanceState) -> Stage {
 
 #[test]
 fn stop_arrives_from_every_phase() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         let mut stage = in_state(*wanted);
         stage.speak();
         stage.must("Ada", Order::StopInstance(LAB));
@@ -146,7 +146,7 @@ fn stop_arrives_from_every_phase() {
 
 #[test]
 fn delete_arrives_from_every_phase() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         let mut stage = in_state(*wanted);
         stage.speak();
         stage.must("Ada", Order::DeleteInstance(LAB));
@@ -185,7 +185,7 @@ fn all_are_told_to_go(stage: &Stage, from: usize, when: &str) {
 
 #[test]
 fn stop_and_delete_go_on_telling_when_nobody_answers() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         for order in [Order::StopInstance(LAB), Order::DeleteInstance(LAB)] {
             let when = format!("{} while {}", crate::script::say_order(&order), wanted.key());
             let mut stage = in_state(*wanted);
@@ -242,7 +242,7 @@ fn silence_leads_out_of_every_phase() {
 
 #[test]
 fn every_phase_with_a_deadline_says_what_it_waits_for() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         let stage = in_state(*wanted);
         let has_deadline = stage.world.instance(LAB).is_some_and(|instance| instance.phase.deadline().is_some());
         assert_eq!(stage.world.explain_instance(LAB).is_some(), has_deadline, "{}", wanted.key());

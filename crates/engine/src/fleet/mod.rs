@@ -163,7 +163,7 @@ impl Fleet {
             return;
         }
         if let Some(environments) = self.inner.environments.get() {
-            environments.library().report_to(engine);
+            environments.named().report_to(engine);
         }
         for driver in drivers {
             lock(&self.inner.drivers).insert(driver.site().clone(), Arc::clone(&driver));
