@@ -6,6 +6,7 @@
 //! old one, which stays in use until the new one is complete. [`keeper`] decides when, [`build`] does it on a
 //! thread of its own.
 
+mod bounds;
 mod build;
 pub mod editor;
 mod failure;
@@ -31,6 +32,7 @@ use std::time::Duration;
 use atelier_domain::WorkspaceId;
 pub use atelier_domain::environment::{MAX_LINE, MAX_LINES, Requirements};
 use atelier_domain::history::Event;
+pub use bounds::Bounds;
 use build::FOR_PIP;
 pub use build::News;
 pub use failure::Failure;
@@ -64,6 +66,8 @@ pub struct Settings {
     pub pip: Vec<(String, String)>,
     /// How long a build may take.
     pub limit: Duration,
+    /// What else a build may use.
+    pub bounds: Bounds,
     /// How long after a failure it is tried again: after the first, the second, and all later ones.
     pub retries: [Duration; 3],
 }
@@ -81,6 +85,7 @@ impl Settings {
             has_own_users: true,
             pip: Vec::new(),
             limit: minutes(30),
+            bounds: Bounds::default(),
             retries: [minutes(1), minutes(5), minutes(30)],
         }
     }
