@@ -7,6 +7,8 @@
 mod access;
 mod accounts;
 mod agreement_jobs;
+#[cfg(unix)]
+mod attacks;
 mod budgets;
 #[cfg(unix)]
 mod cli;
