@@ -14,6 +14,7 @@ mod budgets;
 mod cli;
 mod client;
 mod clusters;
+mod corpus;
 mod cost;
 mod environment;
 mod files;

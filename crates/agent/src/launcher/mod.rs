@@ -37,6 +37,7 @@ use rustix::process::{
     set_parent_process_death_signal,
 };
 use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+pub use sftp::read as read_sftp;
 
 use crate::wire::{Said, send};
 

@@ -104,8 +104,9 @@ impl Failure {
     }
 
     pub(super) fn too_large(limit: u64) -> Self {
+        let limit = if limit < 1 << 30 { format!("{} MiB", limit >> 20) } else { format!("{} GiB", limit >> 30) };
         Self::new(
-            format!("It had more than {} GiB on the disk and was stopped.", limit >> 30),
+            format!("It had more than {limit} on the disk and was stopped."),
             "Take packages out of the list, or split it into several environments.",
         )
     }
