@@ -44,7 +44,7 @@ impl Default for Bounds {
 pub(super) struct Bounded {
     bounds: Bounds,
     group: Option<NodeGroup>,
-    /// The user of the build, if it has one of its own.
+    /// The user of the build, if nobody else has it and no control group says what is left of it.
     user: Option<u32>,
     /// Where it writes.
     folders: Vec<PathBuf>,
@@ -73,7 +73,7 @@ impl Bounded {
         };
         let filter = folder.join(".refused-calls");
         write_filter(&filter).map_err(|error| Failure::file("written", &filter, &error))?;
-        let user = guard.has_own_user().then(|| guard.user());
+        let user = (group.is_none() && guard.has_own_user()).then(|| guard.user());
         let bounded =
             Self { bounds, group, user, folders: Vec::new(), free: free_space(folder), counted: clock::instant() };
         bounded.end_all();

@@ -137,7 +137,7 @@ impl Guard {
 
     /// Whether nobody else runs as that user: what does is left of the build.
     pub fn has_own_user(&self) -> bool {
-        self.means != Means::Own
+        self.means != Means::Own && self.user != BUILDER
     }
 
     /// Gives a folder to who builds.
