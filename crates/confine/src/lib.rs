@@ -118,6 +118,11 @@ impl Confinement {
         detect::two().or_else(detect::one).map(|hierarchies| Self { hierarchies })
     }
 
+    /// Version 2 as it is found below a folder: one that was recorded on another machine, for tests.
+    pub fn recorded(folder: &std::path::Path) -> Self {
+        Self { hierarchies: Hierarchies::Two(folder.to_owned()) }
+    }
+
     pub const fn version(&self) -> Version {
         match self.hierarchies {
             Hierarchies::One(_) => Version::One,
