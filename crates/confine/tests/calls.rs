@@ -89,8 +89,9 @@ fn what_people_need_works() {
             "files in memory, mappings, events",
             "import os, mmap, select, socket, signal\n\
              f = os.memfd_create('x'); os.ftruncate(f, 4096); m = mmap.mmap(f, 4096); m[:2] = b'hi'; print(m[:2])\n\
-             e = select.epoll(); a, b = socket.socketpair(); e.register(b, select.EPOLLIN); a.send(b'x'); print(len(e.poll(5)))\n\
-             socket.socket(socket.AF_INET); socket.socket(socket.AF_INET6); socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n\
+             e = select.epoll(); a, b = socket.socketpair(); e.register(b, select.EPOLLIN); a.send(b'x')\n\
+             print(len(e.poll(5))); socket.socket(socket.AF_INET); socket.socket(socket.AF_INET6)\n\
+             socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n\
              os.unshare(os.CLONE_FILES) if hasattr(os, 'unshare') else None",
         ),
         (
@@ -104,6 +105,38 @@ fn what_people_need_works() {
         let with = printed(&confined(python(text)));
         let without = printed(&python(text).output().unwrap());
         assert_eq!(with, without, "{what}");
+    }
+}
+
+/// Programs that people use, as far as this machine has them.
+#[test]
+fn programs_that_people_use_run() {
+    for (program, script) in [
+        (
+            "git",
+            "cd $(mktemp -d) && git init -q . && git -c user.name=x -c user.email=x@y.z commit -q --allow-empty -m x && \
+             git log --format=%s",
+        ),
+        (
+            "node",
+            "node -e \"const worker = new (require('worker_threads').Worker)('process.exit(0)', {eval: true});\
+             worker.on('exit', code => require('fs').promises.readFile('/etc/passwd').then(() => console.log(code)))\"",
+        ),
+        ("npm", "npm --version"),
+        ("gdb", "sleep 60 & gdb -nx -batch -p $! -ex 'info inferiors' 2>/dev/null | grep -c 'process '; kill $!"),
+        ("strace", "strace -qq -e trace=none -f sh -c 'echo traced' 2>/dev/null"),
+        ("gcc", "cd $(mktemp -d) && echo 'int main(void){return 0;}' > x.c && gcc -o x x.c && ./x && echo built"),
+    ] {
+        if !["/usr/bin", "/usr/local/bin"].iter().any(|folder| std::path::Path::new(folder).join(program).exists()) {
+            println!("{program} is not here");
+            continue;
+        }
+        let run = || {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            command
+        };
+        assert_eq!(printed(&confined(run())), printed(&run().output().unwrap()), "{program}");
     }
 }
 
