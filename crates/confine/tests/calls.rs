@@ -114,8 +114,8 @@ fn programs_that_people_use_run() {
     for (program, script) in [
         (
             "git",
-            "cd $(mktemp -d) && git init -q . && git -c user.name=x -c user.email=x@y.z commit -q --allow-empty -m x && \
-             git log --format=%s",
+            "cd $(mktemp -d) && git init -q . && git -c user.name=x -c user.email=x@y.z commit -q --allow-empty -m x \
+             && git log --format=%s",
         ),
         (
             "node",
