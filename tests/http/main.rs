@@ -7,11 +7,14 @@
 mod access;
 mod accounts;
 mod agreement_jobs;
+#[cfg(unix)]
+mod attacks;
 mod budgets;
 #[cfg(unix)]
 mod cli;
 mod client;
 mod clusters;
+mod corpus;
 mod cost;
 mod environment;
 mod files;
