@@ -101,10 +101,26 @@ pub const SETTINGS: &[Setting] = &[
     setting("admin_password_file", "FILE", "", "File whose first line is that Owner's password"),
     Setting {
         secrecy: Secrecy::Secret,
-        ..setting("metrics_token", "TOKEN", "", "Bearer token for /metrics; without it only this machine may read them")
+        ..setting(
+            "metrics_token",
+            "TOKEN",
+            "",
+            "Bearer token for /metrics; without it they are at the socket agents.sock in the data directory alone",
+        )
     },
     setting("trusted_proxies", "IP,IP", "", "Reverse proxies whose X-Forwarded-For is believed"),
-    setting("max_connections", "N", "4096", "So many connections are served at once; further ones wait in line"),
+    setting(
+        "max_connections",
+        "N",
+        "4096",
+        "Connections at once; a quarter of them is kept for people who are signed in",
+    ),
+    setting(
+        "max_connections_per_address",
+        "N",
+        "1024",
+        "Connections of one address before anybody has signed in over them; trusted proxies have no such limit",
+    ),
     setting(
         "upload_limit_mib",
         "N",
@@ -305,6 +321,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpAddr>,
     /// How many connections are served at once.
     pub max_connections: u32,
+    /// How many of one address, of people who are not signed in.
+    pub max_connections_per_address: u32,
     /// The most bytes of one upload.
     pub upload_limit: u64,
     /// So many days after a job's end its log and its outputs are removed.
@@ -413,7 +431,9 @@ impl Config {
                     .map(|part| part.parse().map_err(|_| format!("holds {part:?}, which is not an IP address")))
                     .collect()
             })?,
-            max_connections: layers.parse("max_connections", |value| whole(value, 1, 1_000_000))?,
+            max_connections: layers.parse("max_connections", |value| whole(value, 8, 1_000_000))?,
+            max_connections_per_address: layers
+                .parse("max_connections_per_address", |value| whole(value, 1, 1_000_000))?,
             upload_limit: u64::from(layers.parse("upload_limit_mib", |value| whole(value, 1, 1_048_576))?) << 20,
             keep_logs_days: layers.parse("keep_logs_days", |value| whole(value, 0, 36_500))?,
             keep_environments_days: layers.parse("keep_environments_days", |value| whole(value, 0, 36_500))?,

@@ -13,9 +13,15 @@ mod cli;
 mod client;
 mod clusters;
 mod cost;
+#[cfg(unix)]
+mod database_away;
 mod environment;
 mod files;
 mod forecast;
+#[cfg(unix)]
+mod frozen;
+#[cfg(unix)]
+mod full_disk;
 mod instances;
 mod jobs;
 mod kept;
@@ -34,4 +40,6 @@ mod scheduling;
 mod set_up;
 #[cfg(unix)]
 mod ssh;
+#[cfg(unix)]
+mod strangers;
 mod walk;
