@@ -9,6 +9,7 @@ use atelier_domain::compute::idle::{Evidence, Source};
 use atelier_domain::compute::instance::{InstanceState, Trigger};
 use atelier_domain::compute::job::{JobSpec, JobState, Priority, RetryCause, Target};
 use atelier_domain::compute::quota::{Held, Resource, Scope, Shortage};
+use atelier_domain::compute::room::Filled;
 use atelier_domain::compute::script::Scripts;
 use atelier_domain::compute::verb::{ClusterState, ClusterVerb, InstanceVerb, JobVerb, Legality};
 use atelier_domain::compute::{JobId, NodeId, Resources};
@@ -109,6 +110,8 @@ fn waits() -> Vec<Reason> {
         Reason::SettingUp { state: InstanceState::UserSettingUp, left: Span::minutes(25) },
         Reason::SettingUp { state: InstanceState::Restarting, left: Span::minutes(4) },
         Reason::OnItsWay { left: Span::minutes(8) },
+        Reason::NodeSilent { node: NodeId(7), silent: Span::seconds(45), left: Span::seconds(75) },
+        Reason::NodeUnusable { node: NodeId(7), silent: Span::minutes(2) },
     ]
 }
 
@@ -196,6 +199,8 @@ fn stop_reasons() -> Vec<Reason> {
     let last = Some("a busy notebook kernel, 58 min ago".into());
     vec![
         Reason::ByPerson { name: "Ines Okafor".into() },
+        Reason::Filled { filled: Filled::Disk { wrote: 5 << 30, free: 190 << 20 } },
+        Reason::Filled { filled: Filled::Limit { used: 21 << 30, limit: 20 << 30 } },
         Reason::BySchedule { schedule: "Stop Mon–Fri at 19:00, Europe/Berlin".into() },
         Reason::Idle {
             quiet: Span::minutes(60),
