@@ -18,7 +18,7 @@ use secrecy::ExposeSecret as _;
 
 use crate::server::apps::{AppPort, PortRange};
 use crate::server::config::Config;
-use crate::server::connections::{FIRST_REQUEST, Gate, Limits, Placed, Watched};
+use crate::server::connections::{Gate, Limits, PATIENCE, Placed, Watched};
 use crate::server::passwords::Passwords;
 use crate::server::state::AppState;
 use crate::server::{agents, first_owner, ssh, uploads};
@@ -166,8 +166,9 @@ async fn serve(
     match tls {
         Some(tls) => {
             let server = axum_server::from_tcp_rustls(listener, tls)?;
-            let mut server =
-                server.map(|acceptor| acceptor.handshake_timeout(FIRST_REQUEST).acceptor(Watched)).handle(handle);
+            let mut server = server
+                .map(|acceptor| acceptor.handshake_timeout(PATIENCE.first_request).acceptor(Watched))
+                .handle(handle);
             limit_headers(server.http_builder());
             server.serve(service).await
         }
@@ -276,7 +277,7 @@ fn limit_headers(builder: &mut hyper_util::server::conn::auto::Builder<hyper_uti
         .timer(hyper_util::rt::TokioTimer::new())
         .header_read_timeout(Duration::from_secs(15))
         .max_buf_size(64 * 1024);
-    // Whoever does not answer a ping is gone; connections without requests end by `connections::IDLE`.
+    // Whoever does not answer a ping is gone; connections without requests end by `connections::PATIENCE`.
     builder
         .http2()
         .timer(hyper_util::rt::TokioTimer::new())

@@ -28,10 +28,16 @@ pub use quiet::Quiet;
 pub use seats::Limits;
 use seats::{SeatId, Seats};
 
-/// From the first packet to the end of the first request's head, TLS included.
-pub const FIRST_REQUEST: Duration = Duration::from_secs(20);
-/// How long a connection without a request under way is kept, at least; at most twice as long.
-pub const IDLE: Duration = Duration::from_secs(60);
+/// How long a connection may be quiet.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// From the first packet to the end of the first request's head, TLS included.
+    pub first_request: Duration,
+    /// Without a request under way, at least; at most twice as long.
+    pub idle: Duration,
+}
+
+pub const PATIENCE: Patience = Patience { first_request: Duration::from_secs(20), idle: Duration::from_secs(60) };
 
 /// All places, for every port of the server together.
 #[derive(Clone, Debug)]
@@ -259,7 +265,7 @@ impl<Inner> Accept<TcpStream, Held<Inner>> for Watched {
 
     fn accept(&self, stream: TcpStream, service: Held<Inner>) -> Self::Future {
         let ready = stream.set_nodelay(true);
-        let stream = Quiet::new(stream, Arc::clone(&service.place));
+        let stream = Quiet::new(stream, Arc::clone(&service.place), PATIENCE);
         std::future::ready(ready.map(|()| (stream, service)))
     }
 }

@@ -86,7 +86,9 @@ impl Seats {
         }
         let (id, used) = (self.tick(), self.tick());
         self.seats.insert(id, Seat { from, used, person: None });
-        self.edit_strangers(from, |strangers| drop(strangers.insert(used, id)));
+        self.edit_strangers(from, |strangers| {
+            strangers.insert(used, id);
+        });
         (id, gone)
     }
 
@@ -114,7 +116,9 @@ impl Seats {
         let (from, used) = (seat.from, seat.used);
         self.known += 1;
         self.people.insert(person.to_owned(), held + 1);
-        self.edit_strangers(from, |strangers| drop(strangers.remove(&used)));
+        self.edit_strangers(from, |strangers| {
+            strangers.remove(&used);
+        });
         true
     }
 
@@ -122,7 +126,9 @@ impl Seats {
     pub fn leave(&mut self, id: SeatId) {
         let Some(seat) = self.seats.remove(&id) else { return };
         let Some(person) = seat.person else {
-            return self.edit_strangers(seat.from, |strangers| drop(strangers.remove(&seat.used)));
+            return self.edit_strangers(seat.from, |strangers| {
+                strangers.remove(&seat.used);
+            });
         };
         self.known -= 1;
         if let Some(held) = self.people.get_mut(&person) {
@@ -213,7 +219,7 @@ mod tests {
     fn proxies_speak_for_everybody() {
         let mut seats = seats(100, 2);
         for _ in 0..10 {
-            assert_eq!(seats.enter(ip(99)).1, []);
+            assert_eq!(seats.enter(ip(99)).1, Vec::<SeatId>::new());
         }
     }
 
@@ -225,7 +231,7 @@ mod tests {
         assert_eq!(seats.counts(), (12, 0), "a quarter is kept for people who are known");
         assert_eq!(seats.enter(ip(3)).1, [crowd[0]]);
         seats.known(lone, "mara");
-        assert_eq!(seats.enter(ip(4)).1, []);
+        assert_eq!(seats.enter(ip(4)).1, Vec::<SeatId>::new());
         assert_eq!(seats.counts(), (12, 1));
     }
 
@@ -263,7 +269,9 @@ mod tests {
                         here.push(id);
                     }
                     (1, Some(id)) => seats.used(id),
-                    (2, Some(id)) => drop(seats.known(id, &from.to_string())),
+                    (2, Some(id)) => {
+                        seats.known(id, &from.to_string());
+                    }
                     (_, Some(id)) => {
                         seats.leave(id);
                         here.retain(|other| *other != id);

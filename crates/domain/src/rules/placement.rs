@@ -4,7 +4,7 @@
 //! starves; a job that needs several nodes starts on all of them or on none, and since only the head of a
 //! queue keeps nodes waiting, two such jobs cannot wait for each other.
 
-use crate::compute::job::{Allocation, AllocationState, Hold, JobPhase, LOOK_AGAIN, Milestones, START_LIMIT, Target};
+use crate::compute::job::{Allocation, Hold, JobPhase, LOOK_AGAIN, Milestones, START_LIMIT, Target};
 use crate::compute::{InstanceId, JobId, NodeId};
 use crate::reason::Reason;
 use crate::world::{About, Key, PoolKey, World};

@@ -199,8 +199,6 @@ fn stop_reasons() -> Vec<Reason> {
     let last = Some("a busy notebook kernel, 58 min ago".into());
     vec![
         Reason::ByPerson { name: "Ines Okafor".into() },
-        Reason::Filled { filled: Filled::Disk { wrote: 5 << 30, free: 190 << 20 } },
-        Reason::Filled { filled: Filled::Limit { used: 21 << 30, limit: 20 << 30 } },
         Reason::BySchedule { schedule: "Stop Mon–Fri at 19:00, Europe/Berlin".into() },
         Reason::Idle {
             quiet: Span::minutes(60),
@@ -214,6 +212,8 @@ fn stop_reasons() -> Vec<Reason> {
         },
         Reason::Idle { quiet: Span::minutes(16), window: Span::minutes(15), last: None, evidence: Vec::new() },
         Reason::AsPostponed { by: "Ines Okafor".into() },
+        Reason::Filled { filled: Filled::Disk { wrote: 5 << 30, free: 190 << 20 } },
+        Reason::Filled { filled: Filled::Limit { used: 21 << 30, limit: 20 << 30 } },
         Reason::NodeLost { node: NodeId(12), silent: Span::seconds(90) },
         Reason::NodePreempted { node: NodeId(12) },
         Reason::NodeReclaimed { node: NodeId(12), site: "local".into(), grace: Span::seconds(30) },
