@@ -60,7 +60,7 @@ fn while_the_database_is_away_requests_hear_503_and_when_to_try_again() {
     let port = url.split(':').nth(2).and_then(|rest| rest.split('/').next()).expect("a port").parse().expect("one");
     let (way, own) = Way::to(port);
     let through = url.replacen(&format!(":{port}"), &format!(":{own}"), 1);
-    let server = Running::start(folder.path(), &["--database-url", &through, "--local-nodes", "off"]);
+    let server = Running::start(folder.path(), &["--database-url", &through]);
     server.wait_ready();
     let made = atelier()
         .args(["token", "create", "--user", "ines@example.org", "--database-url", &url])
@@ -73,6 +73,11 @@ fn while_the_database_is_away_requests_hear_503_and_when_to_try_again() {
     let job = "{\"command\": [\"true\"], \"cluster\": \"pool\"}";
     let submit = || ask("POST", "/api/v1/jobs", server.port, &headers, job).expect("answers");
     let who = || ask("GET", "/api/v1", server.port, &headers, "").expect("answers");
+    let pool = "{\"name\": \"pool\", \"size\": \"local-half\", \"min\": 0, \"max\": 1}";
+    wait_until("there is a cluster", PATIENCE, || {
+        let made = ask("POST", "/api/v1/clusters", server.port, &headers, pool).expect("answers");
+        (made.status == 201).then_some(())
+    });
     assert_eq!(who().status, 200);
     way.cut();
     let is_away = |answer: &Answer| {
@@ -96,4 +101,7 @@ fn while_the_database_is_away_requests_hear_503_and_when_to_try_again() {
     wait_until("it is ready", PATIENCE, || {
         ask("GET", "/readyz", server.port, &[], "").ok().filter(|answer| answer.status == 200)
     });
+    drop(server);
+    // Whether a job was taken is not known; nothing of it stays.
+    let _ = atelier().args(["stop-all", "--data"]).arg(folder.path()).output();
 }

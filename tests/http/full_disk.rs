@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 
 use crate::nodes::Studio;
 
+/// More than the disk has.
+const MEMORY_MIB: u64 = 1_300;
+
 /// A small file system of its own.
 struct Small(tempfile::TempDir);
 
@@ -82,21 +85,23 @@ fn a_full_disk_stops_who_fills_it_and_nothing_else() {
     let Some(disk) = Small::mount(size()) else { return };
     let data = tempfile::TempDir::new_in(disk.path()).expect("a folder");
     let studio = Studio::start_at(data, &[], Vec::new());
-    studio.post("/clusters", &json!({"name": "pool", "size": "local-1", "min": 0, "max": 1, "idle_seconds": 600}));
-    let submit = |script: &str| {
-        let job = json!({"script": script, "cluster": "pool", "cores": 0.1, "memory_mib": 32});
+    studio.post("/clusters", &json!({"name": "pool", "size": "local-2", "min": 0, "max": 1, "idle_seconds": 600}));
+    // What is written to this file system is memory of whoever writes it.
+    let submit = |script: &str, memory_mib: u64| {
+        let job = json!({"script": script, "cluster": "pool", "cores": 0.1, "memory_mib": memory_mib});
         studio.post("/jobs", &job)["id"].as_str().expect("an id").to_owned()
     };
+    let small = |script: &str| submit(script, 32);
     let running = |job: &str| {
         wait_until(&format!("{job} runs"), PATIENCE, || {
             Some(studio.get(&format!("/jobs/{job}"))).filter(|job| job["state"] == "running")
         });
     };
-    let quiet = [submit("sleep 600"), submit("sleep 600")];
+    let quiet = [small("sleep 600"), small("sleep 600")];
     quiet.iter().for_each(|job| running(job));
 
     // A program that does not stop by itself, whatever the disk says.
-    let filler = submit("while :; do cat /dev/zero >> filler 2>/dev/null; done");
+    let filler = submit("while :; do cat /dev/zero >> filler 2>/dev/null; done", MEMORY_MIB);
     let over = wait_until("the program that fills the disk is stopped", PATIENCE, || {
         ready(&studio);
         Some(studio.get(&format!("/jobs/{filler}"))).filter(|job| job["is_over"] == true)
@@ -123,7 +128,7 @@ fn a_full_disk_stops_who_fills_it_and_nothing_else() {
 
     // Without a restart.
     wait_until("there is room again", PATIENCE, || Some(ready(&studio)).filter(|it| it["disk_low"] == false));
-    let after = submit("echo again");
+    let after = small("echo again");
     assert_eq!(studio.over(&after)["state"], "completed");
     assert_eq!(studio.get(&format!("/jobs/{}", quiet[1]))["state"], "running");
 }

@@ -181,7 +181,7 @@ on_both! {
         assert_eq!(count(&place, "select count(*) from jobs").await, 0);
     }
 
-    /// On a full disk a database may forget what it has said, and there is no other engine all the same.
+    // On a full disk a database may forget what it has said, and there is no other engine all the same.
     async fn an_epoch_that_was_not_kept_is_taken_again(place: Place) {
         let it = started(&place, Manner::Idle).await;
         let pool = it.furnish(4).await;
