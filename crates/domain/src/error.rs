@@ -106,6 +106,10 @@ impl AppError {
         Self::Unavailable { message: message.into(), retry_after_secs: 5 }
     }
 
+    pub fn refused(code: &str, message: impl Into<String>) -> Self {
+        Self::Refused { code: code.into(), message: message.into() }
+    }
+
     pub fn not_found(what: &str) -> Self {
         Self::NotFound { what: what.into() }
     }
