@@ -145,7 +145,7 @@ async fn settled(caller: &Caller, id: InstanceId, wait: Duration) -> Answered<()
         tokio::select! {
             changed = revisions.changed() => if changed.is_err() { return Ok(()) },
             () = tokio::time::sleep_until(until.into()) => return Ok(()),
-            () = crate::jobs::rest::log::is_cut(&mut cuts, actor) => return Ok(()),
+            _ = crate::jobs::rest::log::cut(&mut cuts, actor) => return Ok(()),
         }
     }
 }

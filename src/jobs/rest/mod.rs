@@ -103,7 +103,7 @@ async fn waited_for(caller: &Caller, id: JobId, wait: Duration) -> Answered<JobR
                 }
             },
             () = tokio::time::sleep_until(until.into()) => return found(caller, id).await,
-            () = crate::jobs::rest::log::is_cut(&mut cuts, actor) => return found(caller, id).await,
+            _ = crate::jobs::rest::log::cut(&mut cuts, actor) => return found(caller, id).await,
         }
     }
 }
