@@ -1,7 +1,7 @@
 //! The Python environment that instances start with: how it does, what is in it, and the list that operators
 //! change.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::history::Topic;
 use atelier_domain::text::counted;
 use atelier_engine::environments::{BaseStatus, Built, MAX_LINE, MAX_LINES, Phase};
@@ -9,7 +9,7 @@ use atelier_studio::environments::base::{EnvironmentDetail, environment};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, Def, DefList, Look, NavItem, Page, PostForm, SubmitButton, TextField, Time, Tone, Why, WhyField,
+    Card, Def, DefList, Look, NavItem, Page, PostForm, SaveRow, SubmitButton, TextField, Tone, Why, WhyField, ago,
 };
 use crate::environments::pages::parts::{self, megabytes};
 use crate::frame::{Place, Visit, load, studio};
@@ -17,9 +17,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn EnvironmentPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Environment, needs: Some((Action::EngineRead, Whose::Others)), topics: &[Topic::Engine] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Environment, Action::EngineRead, &[Topic::Engine]), |visit| {
         load(visit.viewer.clone(), async { environment(&here()?).await }, move |detail| show(&visit, &detail))
     })
 }
@@ -30,8 +28,7 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let is_ready = matches!(detail.status, BaseStatus::Ready(_));
     let (packages, log) = (packages(visit, detail), parts::log(&detail.log, is_ready));
     let (facts, vscode) = (facts(detail), crate::environments::pages::editors::card(visit));
-    let refused =
-        visit.form("rebuild_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["rebuild_environment"]);
     html! {
         <Page
             heading="Environment"
@@ -54,7 +51,6 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
 
 /// How the environment does that the list asks for.
 fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let kept = match detail.in_use {
         Some(_) => " New instances get the one below meanwhile.",
         None => " Instances have no JupyterLab until then; their terminals work.",
@@ -80,11 +76,11 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
             html! { <Why tone=Tone::Neutral title="Starting" text=text/> }
         }
         BaseStatus::Building { phase, packages, since, .. } => {
-            let (title, since) = (format!("Building: {}", phase.words()), *since);
+            let (title, since) = (format!("Building: {}", phase.words()), ago(&visit.viewer, *since));
             let text = format!("{}{kept}", building(*phase, *packages));
             html! {
                 <Why tone=Tone::Neutral title=title text=text>
-                    <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
+                    <p class="muted">"Begun "{since}</p>
                 </Why>
             }
         }
@@ -100,13 +96,13 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
             html! { <Why tone=Tone::Good title="Ready" text=text>{again}</Why> }
         }
         BaseStatus::Failed { failure, next_try } => {
-            let next_try = *next_try;
+            let next_try = ago(&visit.viewer, *next_try);
             let text = format!("{} {}{}", failure.why, failure.help, kept);
             let again = again("Try again now", "restart", Look::Plain);
             html! {
                 <Why tone=Tone::Failed title="It could not be built" text=text code="environment-failed">
                     {again}
-                    <p class="muted">"Next try by itself "<Time at=next_try now=now zone=zone/></p>
+                    <p class="muted">"Next try by itself "{next_try}</p>
                 </Why>
             }
         }
@@ -135,16 +131,16 @@ fn took(built: &Built) -> String {
 /// What instances get now.
 fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let Some(built) = &detail.in_use else { return ().into_any() };
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let count = counted(built.packages.len() as u64, "package", "packages");
     let packages = parts::packages(&built.packages);
     let note = format!("{count}, Python {}", built.python.version);
-    let (hash, size, took, at) = (built.hash.clone(), megabytes(built.size), took(built), built.built_at);
+    let (hash, size, took, at) =
+        (built.hash.clone(), megabytes(built.size), took(built), ago(&visit.viewer, built.built_at));
     html! {
         <Card heading="In use" note=note>
             <DefList>
                 <Def term="Name"><span class="mono">{hash}</span></Def>
-                <Def term="Built"><Time at=at now=now zone=zone/>", in "{took}</Def>
+                <Def term="Built">{at}", in "{took}</Def>
                 <Def term="On disk">{size}</Def>
             </DefList>
             {packages}
@@ -164,15 +160,10 @@ fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         <Card heading="List">
             <PostForm function="set_environment" state=state.clone()>
                 <TextField
-                    label="Packages" name="requirements" value=list
-                    problem=state.problem("requirements") help=help rows=rows required=true
+                    form=&state label="Packages" name="requirements" value=list help=help rows=rows required=true
                 />
                 <WhyField state=state/>
-                <div class="row">
-                    <SubmitButton icon="check" pending="Saving…" disabled_because=refusal>
-                        "Save and build"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save and build" look=Look::Primary disabled_because=refusal/>
             </PostForm>
         </Card>
     }

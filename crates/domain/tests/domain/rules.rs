@@ -310,6 +310,53 @@ fn jobs_come_to_an_end_when_nobody_answers() {
 }
 
 #[test]
+fn a_job_whose_node_falls_silent_says_so_until_it_answers() {
+    let (mut stage, id) = job_in(JobState::Running).expect("it runs");
+    let state = |stage: &Stage| stage.world.job(id).map(|job| job.state());
+    assert_eq!(stage.world.explain_job(id), None);
+    stage.report(Report::NodeSilent(NodeId(1)));
+    assert_eq!(state(&stage), Some(JobState::NotResponding));
+    let reason = stage.world.explain_job(id).expect("a reason");
+    assert_eq!(reason.code(), "node-silent");
+    assert!(reason.sentence().contains("node-1 hasn’t been heard from for 30 s"), "{}", reason.sentence());
+    // Said again, it changes nothing.
+    stage.report(Report::NodeSilent(NodeId(1)));
+    stage.report(Report::NodeUp(NodeId(1)));
+    assert_eq!((state(&stage), stage.world.explain_job(id)), (Some(JobState::Running), None));
+    assert_eq!(stage.world.audit(), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_that_fills_the_disk_is_stopped_with_the_numbers() {
+    use atelier_domain::compute::room::{Filled, Program};
+    let filled = Filled::Disk { wrote: 5 << 30, free: 100 << 20 };
+    let (mut stage, id) = job_in(JobState::Running).expect("it runs");
+    // An attempt that is over is not meant.
+    stage.report(Report::Fills { program: Program::Job { job: id, attempt: 9 }, filled });
+    assert_eq!(stage.world.job(id).map(|job| job.state()), Some(JobState::Running));
+    let outcome = stage.report(Report::Fills { program: Program::Job { job: id, attempt: 1 }, filled });
+    let ends = outcome.effects.iter().any(|effect| match effect {
+        atelier_domain::world::Effect::EndJob { part, grace, .. } => part.job == id && *grace == Span::ZERO,
+        _ => false,
+    });
+    assert!(ends, "it is ended at once: {:?}", outcome.effects);
+    let part = AllocationKey { job: id, attempt: 1, node: NodeId(1) };
+    let outcome = stage.report(Report::JobOff { part, exit: Exit::Code(137) });
+    let verdict = &outcome.ended.first().expect("it is over").verdict;
+    assert_eq!(*verdict, Verdict::Filled { filled });
+    assert!(verdict.phrase().contains("100 MiB were left, and it had written 5.0 GiB"), "{}", verdict.phrase());
+
+    let mut stage = in_state(InstanceState::Running);
+    let generation = stage.world.instance(LAB).expect("it exists").generation;
+    let program = |generation| Program::Instance { instance: LAB, generation };
+    stage.report(Report::Fills { program: program(generation + 1), filled });
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Running));
+    let outcome = stage.report(Report::Fills { program: program(generation), filled });
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Stopping));
+    assert!(outcome.decisions.iter().any(|decision| decision.reason == Reason::Filled { filled }));
+}
+
+#[test]
 fn a_cancel_is_final_in_every_phase() {
     for wanted in JobState::ALL {
         let Some((mut stage, id)) = job_in(wanted) else { continue };

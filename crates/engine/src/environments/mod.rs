@@ -10,6 +10,7 @@
 mod base;
 mod base_keeper;
 mod base_status;
+mod bounds;
 mod build;
 pub mod editor;
 mod failure;
@@ -32,6 +33,7 @@ use std::time::Duration;
 pub use atelier_domain::environment::{MAX_LINE, MAX_LINES, Requirements};
 pub use base::{Base, RebuildError, build_now};
 pub use base_status::{BaseStatus, Built, Phase};
+pub use bounds::Bounds;
 use build::FOR_PIP;
 pub use build::News;
 pub use failure::Failure;
@@ -61,6 +63,8 @@ pub struct Settings {
     pub pip: Vec<(String, String)>,
     /// How long a build may take.
     pub limit: Duration,
+    /// What else a build may use.
+    pub bounds: Bounds,
     /// How long after a failure it is tried again: after the first, the second, and all later ones.
     pub retries: [Duration; 3],
 }
@@ -78,6 +82,7 @@ impl Settings {
             has_own_users: true,
             pip: Vec::new(),
             limit: minutes(30),
+            bounds: Bounds::default(),
             retries: [minutes(1), minutes(5), minutes(30)],
         }
     }

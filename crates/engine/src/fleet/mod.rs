@@ -22,6 +22,7 @@ mod silence;
 mod streams;
 mod test_time;
 mod transfer;
+mod writers;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -176,6 +177,7 @@ impl Fleet {
             tokio::spawn(silence::look_at_lost(self.clone(), lost));
         }
         tokio::spawn(silence::watch(self.clone()));
+        tokio::spawn(writers::watch(self.clone()));
         tokio::spawn(homes::run(self.clone()));
     }
 

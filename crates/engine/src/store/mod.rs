@@ -83,6 +83,21 @@ pub enum Error {
     Taken(&'static str),
 }
 
+impl Error {
+    /// Whether the database itself is away, so that the same request may work in a moment.
+    pub fn is_away(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        match error {
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => true,
+            // Connections that break (08), a server that starts or stops (57P), one that has no connection left.
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+                code.len() == 5 && (code.starts_with("08") || code.starts_with("57P") || code == "53300")
+            }),
+            _ => false,
+        }
+    }
+}
+
 /// The result of a store call.
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -268,6 +268,85 @@ async fn an_index_that_cannot_be_reached_is_said_to_be_so() {
     assert_eq!(failure.why, "pip could not reach the package index.", "{failure:?}");
 }
 
+/// A package that tries what it can while it is imported, and says what came of it.
+const HOSTILE: &str = r#"
+import ctypes, os, signal, socket, sys, time
+sys.stdout.reconfigure(line_buffering=True)
+print("user", os.getuid())
+print("filter", [line.split()[1] for line in open("/proc/self/status") if line.startswith("Seccomp:")])
+print("namespace", ctypes.CDLL(None).unshare(0x10000000))
+print("networks", len(os.listdir("/sys/class/net")) if os.path.isdir("/sys/class/net") else 0)
+try:
+    print("loopback", socket.create_connection(("127.0.0.1", PORT), 3) and "reached")
+except OSError:
+    print("loopback", "closed")
+count = 0
+try:
+    for _ in range(1000):
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+            os._exit(0)
+        count += 1
+except OSError:
+    pass
+print("forked", "enough" if count > 400 else count, "all" if count == 1000 else "bounded")
+raise SystemExit("over")
+"#;
+
+fn said<'a>(failure: &'a Failure, what: &str) -> Option<&'a str> {
+    failure.lines.iter().find_map(|line| line.strip_prefix(what)).map(str::trim)
+}
+
+/// Whether something of that user runs.
+fn runs(user: &str) -> bool {
+    let entries = std::fs::read_dir("/proc").expect("reads").flatten();
+    let statuses = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("status")).ok());
+    let needle = format!("\nUid:\t{user}\t");
+    statuses.filter(|status| !status.contains("State:\tZ")).any(|status| status.contains(&needle))
+}
+
+#[tokio::test]
+async fn a_build_is_bounded() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let site = Site::new(&[("hostile", &HOSTILE.replace("PORT", &port.to_string()))]).await;
+    let failure = failure_of(site.settings.clone(), "hostile").await;
+    assert_eq!(said(&failure, "filter"), Some("['2']"), "{failure:?}");
+    assert_eq!(said(&failure, "namespace"), Some("-1"), "{failure:?}");
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        return println!("skipped: needs root for the rest");
+    }
+    let user = said(&failure, "user").expect("a user").to_owned();
+    assert_eq!(user, "199999", "{failure:?}");
+    assert!(!runs(&user), "nothing outlives the build");
+    if atelier_confine::bubblewrap().is_ok() {
+        assert_eq!(said(&failure, "loopback"), Some("closed"), "{failure:?}");
+    }
+    if atelier_confine::Confinement::detect().is_some() {
+        assert_eq!(said(&failure, "forked"), Some("enough bounded"), "{failure:?}");
+        let mut settings = site.settings.clone();
+        settings.bounds.memory = 256;
+        let site = Site::new(&[("greedy", "x = [bytearray(b'x') * (1 << 20) for _ in range(2_000)]")]).await;
+        settings.pip = site.index.variables();
+        let failure = failure_of(settings, "greedy").await;
+        assert!(failure.why.starts_with("It needed more than 256 MiB of memory"), "{failure:?}");
+    }
+    let mut settings = site.settings.clone();
+    settings.bounds.disk = 8 << 20;
+    let failure = failure_of(settings, "hostile").await;
+    assert_eq!(failure.why, "It had more than 8 MiB on the disk and was stopped.", "{failure:?}");
+}
+
+#[tokio::test]
+async fn a_build_that_takes_too_long_is_stopped() {
+    let site = Site::new(&[("slow", "import time\ntime.sleep(600)")]).await;
+    let settings = Settings { limit: Duration::from_secs(20), ..site.settings.clone() };
+    let failure = failure_of(settings, "slow").await;
+    assert!(failure.why.starts_with("It was not done after 0 minutes and was stopped"), "{failure:?}");
+}
+
 #[tokio::test]
 async fn switched_off_nothing_is_built() {
     let site = Site::new(&[]).await;

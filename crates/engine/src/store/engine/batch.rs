@@ -49,10 +49,21 @@ impl Store {
     /// change that is being committed, so what is read after this is what there is.
     pub(crate) async fn take_epoch(&self, engine: &str, only: Option<i64>) -> Result<Option<i64>> {
         let _in_line = self.write_lock.lock().await;
+        // In a transaction, so that its end is heard: a statement alone is made durable only after its row was
+        // read, and on a full disk it then is not, without a word.
+        let mut tx = self.writer.begin().await?;
         let sql = Sql::new("update installation set epoch = epoch + 1, engine = ?").bind(engine);
         let sql = sql.and("(epoch = ? or ? < 0 or engine = ?)");
-        let (only, mut writer) = (only.unwrap_or(-1), self.writer.acquire().await?);
-        sql.bind(only).bind(only).bind(engine).push(" returning epoch").value(&mut *writer).await
+        let only = only.unwrap_or(-1);
+        let taken = sql.bind(only).bind(only).bind(engine).push(" returning epoch").value(&mut *tx).await?;
+        tx.commit().await?;
+        Ok(taken)
+    }
+
+    /// The mark of the engine that took the newest epoch.
+    pub(crate) async fn newest_engine(&self) -> Result<String> {
+        let _in_line = self.write_lock.lock().await;
+        Ok(sqlx::query_scalar("select engine from installation").fetch_one(&self.writer).await?)
     }
 
     /// Which of these commands were answered before, without writing anything.
