@@ -16,9 +16,15 @@ mod client;
 mod clusters;
 mod corpus;
 mod cost;
+#[cfg(unix)]
+mod database_away;
 mod environment;
 mod files;
 mod forecast;
+#[cfg(unix)]
+mod frozen;
+#[cfg(unix)]
+mod full_disk;
 mod instances;
 mod jobs;
 mod kept;
@@ -37,4 +43,6 @@ mod scheduling;
 mod set_up;
 #[cfg(unix)]
 mod ssh;
+#[cfg(unix)]
+mod strangers;
 mod walk;

@@ -39,7 +39,10 @@ impl Studio {
     }
 
     pub fn start_as(flags: &'static [&'static str], variables: Vec<(String, String)>) -> Self {
-        let data = tempfile::tempdir().expect("a folder");
+        Self::start_at(tempfile::tempdir().expect("a folder"), flags, variables)
+    }
+
+    pub fn start_at(data: tempfile::TempDir, flags: &'static [&'static str], variables: Vec<(String, String)>) -> Self {
         std::fs::write(data.path().join("password"), "kettle-orbit-violin").expect("written");
         let mut studio = Self { data, child: None, port: 0, token: String::new(), flags, variables };
         studio.serve();
@@ -78,7 +81,7 @@ impl Studio {
     }
 
     /// As a power cut would end it.
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().expect("it runs");
             child.wait().expect("ends");

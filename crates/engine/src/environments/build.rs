@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::Settings;
+use super::base_status::{Built, LINES, Phase};
 use super::bounds::{Bounded, size};
 use super::failure::{Ended, Failure, free_space};
 use super::guard::{Guard, Network};
@@ -16,7 +17,6 @@ use super::process::{Cancel, Job, how};
 use super::recipe::{Kind, Recipe};
 use super::seal::seal;
 use super::shelf::{Lock, Shelf, remove};
-use super::status::{Built, LINES, Phase};
 use crate::clock;
 
 /// So much must be free before anything begins; more is needed for long lists, which is noticed on the way.

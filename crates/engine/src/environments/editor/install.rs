@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+use super::super::base_status::{Built, LINES};
 use super::super::bounds::Bounded;
 use super::super::failure::{Ended, Failure, free_space};
 use super::super::guard::{Guard, Network};
@@ -17,7 +18,6 @@ use super::super::process::{Cancel, Job, how};
 use super::super::recipe::{Kind, Python};
 use super::super::seal::seal;
 use super::super::shelf::{Lock, Shelf, remove};
-use super::super::status::{Built, LINES};
 use super::super::{FOR_PIP, Settings};
 use super::headers::missing_packages;
 use super::{EditorNews, EditorPhase, VERSION, name};

@@ -11,7 +11,7 @@ use atelier_domain::environment::{EnvironmentHash, Recipe};
 use atelier_domain::time::Span;
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
-use atelier_engine::environments::{BuildFailure, BuildState, EnvironmentStatus, Environments, Library, Settings};
+use atelier_engine::environments::{BaseStatus, BuildFailure, BuildState, Environments, Named, Settings};
 use atelier_engine::store::{BuildRow, HistoryFilter, KeptState, Kind, NewVersion, Store};
 use atelier_testing::index::Index;
 
@@ -46,7 +46,7 @@ async fn versions_are_kept(kind: Kind) {
     assert_eq!(add(&store, &workspace, "churn", false, "numpy\npandas").await, Ok(2), "who asks again gets the same");
     assert_eq!(add(&store, &workspace, "atlas", true, "six").await, Ok(1));
 
-    let all = store.environments(&workspace).await.expect("reads");
+    let all = store.named_environments(&workspace).await.expect("reads");
     let names: Vec<&str> = all.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["atlas", "churn"]);
     let churn = name("churn");
@@ -74,10 +74,10 @@ async fn versions_are_kept(kind: Kind) {
     let newest = store.environment_version(&workspace, &churn, None).await.expect("reads").expect("is there");
     assert_eq!(newest.used_at, Some(Timestamp(i64::MAX / 2)));
     let mut tx = store.begin(clock::now()).await.expect("begins");
-    assert!(tx.delete_environment(&workspace, &author(), &churn).await.expect("works"));
-    assert!(!tx.delete_environment(&workspace, &author(), &churn).await.expect("works"));
+    assert!(tx.delete_named_environment(&workspace, &author(), &churn).await.expect("works"));
+    assert!(!tx.delete_named_environment(&workspace, &author(), &churn).await.expect("works"));
     tx.commit().await.expect("commits");
-    assert_eq!(store.environment(&workspace, &churn).await.expect("reads"), None);
+    assert_eq!(store.named_environment(&workspace, &churn).await.expect("reads"), None);
     assert_eq!(store.all_environment_versions().await.expect("reads").len(), 1);
     let filter = HistoryFilter { limit: 50, ..HistoryFilter::default() };
     let said: Vec<String> =
@@ -126,22 +126,22 @@ impl Site {
         let it = Environments::new(Arc::clone(&self.store), self.settings.clone());
         let tiny = atelier_engine::environments::Requirements::parse("base").expect("a list");
         let tx = self.store.begin(clock::now()).await.expect("begins");
-        it.set_requirements(tx, &self.workspace, &author(), &tiny).await.expect("is kept");
+        it.base().set_requirements(tx, &self.workspace, &author(), &tiny).await.expect("is kept");
         it.start();
         it
     }
 
-    async fn make(&self, library: &Library, called: &str, recipe: &str) -> EnvironmentHash {
+    async fn make(&self, named: &Named, called: &str, recipe: &str) -> EnvironmentHash {
         add(&self.store, &self.workspace, called, true, recipe).await.expect("is made");
-        library.hash(&Recipe::parse(recipe, None).expect("a recipe")).await.expect("a hash")
+        named.hash(&Recipe::parse(recipe, None).expect("a recipe")).await.expect("a hash")
     }
 }
 
 /// Waits until it is settled.
-async fn settled(library: &Library, hash: EnvironmentHash) -> BuildState {
+async fn settled(named: &Named, hash: EnvironmentHash) -> BuildState {
     let until = tokio::time::Instant::now() + PATIENCE;
     loop {
-        let state = library.state(hash).await.expect("reads");
+        let state = named.state(hash).await.expect("reads");
         if matches!(state, BuildState::Ready(_) | BuildState::Failed { .. }) {
             return state;
         }
@@ -153,8 +153,8 @@ async fn settled(library: &Library, hash: EnvironmentHash) -> BuildState {
 /// Waits until what instances stand on is there.
 async fn ready_base(it: &Environments) {
     let until = tokio::time::Instant::now() + PATIENCE;
-    while !matches!(it.status(), EnvironmentStatus::Ready(_)) {
-        assert!(tokio::time::Instant::now() < until, "waited in vain: {:?}", it.status());
+    while !matches!(it.base().status(), BaseStatus::Ready(_)) {
+        assert!(tokio::time::Instant::now() < until, "waited in vain: {:?}", it.base().status());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -179,19 +179,19 @@ async fn shown(settings: &Settings, wanted: &[&str]) {
 async fn two_that_mean_the_same_are_built_once_offered_as_kernels_and_collected_when_unused() {
     let site = Site::new(&[("base", ""), ("tiny", "x = 1"), ("ipykernel", ""), ("nbconvert", "")]).await;
     let it = site.start().await;
-    let library = it.library().clone();
-    let one = site.make(&library, "churn", "# mine\ntiny >= 1.0").await;
-    let two = site.make(&library, "other", "dependencies:\n  - tiny>=1.0\n").await;
+    let named = it.named().clone();
+    let one = site.make(&named, "churn", "# mine\ntiny >= 1.0").await;
+    let two = site.make(&named, "other", "dependencies:\n  - tiny>=1.0\n").await;
     assert_eq!(one, two, "they mean the same");
-    assert_eq!(library.state(one).await.expect("reads"), BuildState::Absent);
-    library.need(one);
-    library.need(one);
-    let BuildState::Ready(built) = settled(&library, one).await else { panic!("{:?}", library.state(one).await) };
+    assert_eq!(named.state(one).await.expect("reads"), BuildState::Absent);
+    named.need(one);
+    named.need(one);
+    let BuildState::Ready(built) = settled(&named, one).await else { panic!("{:?}", named.state(one).await) };
     assert!(built.has_kernel && built.packages.iter().any(|(name, _)| name == "tiny"), "{built:?}");
     let mut python = Command::new(built.path.join("bin/python"));
     assert!(python.args(["-I", "-c", "import tiny"]).status().expect("starts").success());
     shown(&site.settings, &["churn-1", "other-1"]).await;
-    let log = std::fs::read_to_string(library.log(one).expect("is logged")).expect("reads");
+    let log = std::fs::read_to_string(named.log(one).expect("is logged")).expect("reads");
     assert!(log.contains("Successfully installed tiny"), "{log}");
 
     // Nothing goes while something is built.
@@ -199,30 +199,30 @@ async fn two_that_mean_the_same_are_built_once_offered_as_kernels_and_collected_
     // Used now, used lately, used long ago.
     let (now, keep) = (clock::now(), Span::hours(24 * 30));
     let later = Timestamp(now.0 + 31 * 86_400_000);
-    assert_eq!(library.collect(&BTreeSet::new(), keep, now).await.expect("works"), []);
-    assert_eq!(library.collect(&BTreeSet::from([one]), keep, later).await.expect("works"), []);
+    assert_eq!(named.collect(&BTreeSet::new(), keep, now).await.expect("works"), []);
+    assert_eq!(named.collect(&BTreeSet::from([one]), keep, later).await.expect("works"), []);
     let latest = Timestamp(later.0 + 31 * 86_400_000);
-    assert_eq!(library.collect(&BTreeSet::new(), keep, latest).await.expect("works"), [one]);
+    assert_eq!(named.collect(&BTreeSet::new(), keep, latest).await.expect("works"), [one]);
     assert!(!built.path.exists());
-    let state = library.state(one).await.expect("reads");
+    let state = named.state(one).await.expect("reads");
     let BuildState::Collected { at, packages } = &state else { panic!("{state:?}") };
     assert_eq!((*at, packages), (latest, &built.packages), "what was in it is known still");
     shown(&site.settings, &[]).await;
 
     // The next use builds it again, as it was, and a new server finds it.
-    library.need(one);
-    let BuildState::Ready(rebuilt) = settled(&library, one).await else { panic!("it is not built") };
+    named.need(one);
+    let BuildState::Ready(rebuilt) = settled(&named, one).await else { panic!("it is not built") };
     assert_eq!(rebuilt.packages, built.packages);
-    let log = std::fs::read_to_string(library.log(one).expect("is logged")).expect("reads");
+    let log = std::fs::read_to_string(named.log(one).expect("is logged")).expect("reads");
     assert!(log.contains("the versions that it had when it was built before"), "{log}");
     // Whoever is about to use it keeps it.
-    library.claim(one);
+    named.claim(one);
     let last = Timestamp(latest.0 + 62 * 86_400_000);
-    assert_eq!(library.collect(&BTreeSet::new(), keep, last).await.expect("works"), []);
+    assert_eq!(named.collect(&BTreeSet::new(), keep, last).await.expect("works"), []);
     it.stop().await;
     let downloads = site.index.gate.seen();
     let again = site.start().await;
-    assert!(matches!(again.library().state(one).await.expect("reads"), BuildState::Ready(_)));
+    assert!(matches!(again.named().state(one).await.expect("reads"), BuildState::Ready(_)));
     assert_eq!(site.index.gate.seen(), downloads);
     again.stop().await;
 }
@@ -231,20 +231,20 @@ async fn two_that_mean_the_same_are_built_once_offered_as_kernels_and_collected_
 async fn a_broken_one_names_its_line_and_what_ipykernel_does_not_fit_is_for_jobs_alone() {
     let site = Site::new(&[("base", ""), ("tiny", ""), ("broken", "import nothing_like_that")]).await;
     let it = site.start().await;
-    let library = it.library().clone();
-    let missing = site.make(&library, "missing", "# first\ntiny\nno-such-thing>=3").await;
-    library.need(missing);
-    let BuildState::Failed { failure, .. } = settled(&library, missing).await else { panic!("it cannot work") };
+    let named = it.named().clone();
+    let missing = site.make(&named, "missing", "# first\ntiny\nno-such-thing>=3").await;
+    named.need(missing);
+    let BuildState::Failed { failure, .. } = settled(&named, missing).await else { panic!("it cannot work") };
     assert_eq!(failure.line, Some(3));
     assert!(failure.why.starts_with("Line 3, “no-such-thing>=3” failed: The index has nothing"), "{failure:?}");
     assert!(failure.printed.iter().any(|line| line.contains("No matching distribution")), "{failure:?}");
-    let broken = site.make(&library, "broken", "tiny\nbroken").await;
-    library.need(broken);
-    let BuildState::Failed { failure, .. } = settled(&library, broken).await else { panic!("it cannot work") };
+    let broken = site.make(&named, "broken", "tiny\nbroken").await;
+    named.need(broken);
+    let BuildState::Failed { failure, .. } = settled(&named, broken).await else { panic!("it cannot work") };
     assert_eq!(failure.line, Some(2), "{failure:?}");
-    let plain = site.make(&library, "plain", "tiny").await;
-    library.need(plain);
-    let BuildState::Ready(built) = settled(&library, plain).await else { panic!("{:?}", library.state(plain).await) };
+    let plain = site.make(&named, "plain", "tiny").await;
+    named.need(plain);
+    let BuildState::Ready(built) = settled(&named, plain).await else { panic!("{:?}", named.state(plain).await) };
     assert!(!built.has_kernel, "the index has no ipykernel");
     // Those that cannot be used are shown as such.
     shown(&site.settings, &["broken-1", "missing-1"]).await;
@@ -254,7 +254,7 @@ async fn a_broken_one_names_its_line_and_what_ipykernel_does_not_fit_is_for_jobs
 
     // A failure is known after a restart.
     let again = site.start().await;
-    assert!(matches!(again.library().state(missing).await.expect("reads"), BuildState::Failed { .. }));
+    assert!(matches!(again.named().state(missing).await.expect("reads"), BuildState::Failed { .. }));
     again.stop().await;
 }
 
@@ -263,15 +263,15 @@ async fn what_was_wanted_when_the_server_stopped_is_built_by_the_next() {
     let site = Site::new(&[("base", ""), ("tiny", "")]).await;
     site.index.gate.close();
     let it = site.start().await;
-    let hash = site.make(it.library(), "churn", "tiny").await;
+    let hash = site.make(it.named(), "churn", "tiny").await;
     let mut tx = site.store.begin(clock::now()).await.expect("begins");
     tx.want_environment_build(&site.workspace, &author(), (&name("churn"), 1), hash).await.expect("is kept");
     tx.commit().await.expect("commits");
-    it.library().need(hash);
+    it.named().need(hash);
     it.stop().await;
     assert!(!site.settings.folder.join(hash.to_string()).exists(), "nothing half-built has its name");
     site.index.gate.open();
     let again = site.start().await;
-    assert!(matches!(settled(again.library(), hash).await, BuildState::Ready(_)));
+    assert!(matches!(settled(again.named(), hash).await, BuildState::Ready(_)));
     again.stop().await;
 }

@@ -2,7 +2,7 @@
 //!
 //! What is complete lies on the shelf, by its hash, and versions that mean the same share it. What the disk
 //! does not tell (that one could not be built, that one was removed, that somebody wants one) is kept in the
-//! store. [`super::worker`] builds, one after another.
+//! store. [`super::named_builder`] builds, one after another.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinHandle;
 
+use super::base_status::{Built, Phase};
 use super::failure::Failure;
 use super::recipe::{Kind, Python, Recipe};
 use super::shelf::Shelf;
-use super::status::{Built, Phase};
-use super::{Settings, in_use, kernels, worker};
+use super::{Settings, in_use, kernels, named_builder};
 use crate::clock;
 use crate::run::EngineHandle;
 use crate::store::{self, BuildRow, EnvironmentVersion, KeptState, Store};
@@ -139,7 +139,7 @@ pub(super) struct Current {
 
 /// Named environments. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Library {
+pub struct Named {
     pub(super) inner: Arc<Inner>,
 }
 
@@ -158,7 +158,7 @@ pub(super) struct Inner {
     kernels: tokio::sync::Mutex<()>,
 }
 
-impl Library {
+impl Named {
     pub(super) fn new(store: Arc<Store>, settings: Settings) -> Self {
         let inner = Inner {
             shelf: Shelf::new(&settings.folder),
@@ -187,7 +187,7 @@ impl Library {
     pub(super) fn start(&self) {
         let mut worker = self.inner.worker.lock().unwrap_or_else(PoisonError::into_inner);
         if worker.is_none() {
-            *worker = Some(tokio::spawn(worker::run(self.clone())));
+            *worker = Some(tokio::spawn(named_builder::run(self.clone())));
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use atelier_domain::WorkspaceId;
 use atelier_engine::clock;
 use atelier_engine::environments::{
-    Built, Cancel, EnvironmentStatus, Environments, Failure, News, Phase, Requirements, Settings, build_now,
+    BaseStatus, Built, Cancel, Environments, Failure, News, Phase, Requirements, Settings, build_now,
 };
 use atelier_engine::store::{BaseEnvironment, HistoryFilter, Kind, Store};
 use atelier_testing::index::Index;
@@ -52,7 +52,7 @@ impl Site {
     async fn want(&self, environments: &Environments, list: &str) -> bool {
         let list = Requirements::parse(list).expect("a list");
         let tx = self.store.begin(clock::now()).await.expect("begins");
-        environments.set_requirements(tx, &self.workspace, &author(), &list).await.expect("is kept")
+        environments.base().set_requirements(tx, &self.workspace, &author(), &list).await.expect("is kept")
     }
 
     async fn sentences(&self) -> Vec<String> {
@@ -63,20 +63,19 @@ impl Site {
 }
 
 /// Waits until the status is as it should be.
-async fn status(it: &Environments, what: &str, fits: impl FnMut(&EnvironmentStatus) -> bool) -> EnvironmentStatus {
-    let mut watch = it.watch();
+async fn status(it: &Environments, what: &str, fits: impl FnMut(&BaseStatus) -> bool) -> BaseStatus {
+    let mut watch = it.base().watch();
     match tokio::time::timeout(PATIENCE, watch.wait_for(fits)).await {
         Ok(found) => found.expect("somebody looks after it").clone(),
-        Err(_) => panic!("waited in vain for {what}: {:?}", it.status()),
+        Err(_) => panic!("waited in vain for {what}: {:?}", it.base().status()),
     }
 }
 
 async fn ready(it: &Environments) -> Arc<Built> {
-    let settled = |status: &EnvironmentStatus| {
-        matches!(status, EnvironmentStatus::Ready(_) | EnvironmentStatus::Failed { .. } | EnvironmentStatus::Off)
-    };
+    let settled =
+        |status: &BaseStatus| matches!(status, BaseStatus::Ready(_) | BaseStatus::Failed { .. } | BaseStatus::Off);
     match status(it, "a result", settled).await {
-        EnvironmentStatus::Ready(built) => built,
+        BaseStatus::Ready(built) => built,
         other => panic!("{other:?}"),
     }
 }
@@ -111,10 +110,10 @@ async fn it_is_built_once_for_all_to_read_and_a_new_list_replaces_it_when_it_is_
     let first = site.environments();
     assert!(site.want(&first, "tiny").await);
     assert!(!site.want(&first, "tiny\n").await, "that is the list already");
-    assert_eq!((first.status(), first.current()), (EnvironmentStatus::Waiting, None));
+    assert_eq!((first.base().status(), first.base().current()), (BaseStatus::Waiting, None));
     first.start();
     let built = ready(&first).await;
-    assert_eq!(first.current().as_ref(), Some(&built.path));
+    assert_eq!(first.base().current().as_ref(), Some(&built.path));
     let packages: Vec<&str> = built.packages.iter().map(|(name, _)| name.as_str()).collect();
     assert!(packages.contains(&"tiny") && packages.contains(&"pip"), "{packages:?}");
     assert!(imports(&built, "tiny") && !imports(&built, "other"));
@@ -141,23 +140,22 @@ async fn it_is_built_once_for_all_to_read_and_a_new_list_replaces_it_when_it_is_
     // The new one is built beside it.
     site.index.gate.close();
     assert!(site.want(&second, "tiny\nother").await);
-    let at_the_gate = |status: &EnvironmentStatus| match status {
-        EnvironmentStatus::Building { phase: Phase::Resolving, packages, .. } => *packages > 0,
+    let at_the_gate = |status: &BaseStatus| match status {
+        BaseStatus::Building { phase: Phase::Resolving, packages, .. } => *packages > 0,
         _ => false,
     };
     status(&second, "a build at the gate", at_the_gate).await;
-    assert_eq!(second.current().as_ref(), Some(&built.path), "the old one stays in use meanwhile");
-    assert_eq!(second.collect(&BTreeSet::new()).await, Vec::<PathBuf>::new(), "nothing goes while one is built");
+    assert_eq!(second.base().current().as_ref(), Some(&built.path), "the old one stays in use meanwhile");
+    assert_eq!(second.base().collect(&BTreeSet::new()).await, Vec::<PathBuf>::new(), "nothing goes while one is built");
     site.index.gate.open();
-    status(&second, "the new one", |status| matches!(status, EnvironmentStatus::Ready(now) if now.hash != built.hash))
-        .await;
+    status(&second, "the new one", |status| matches!(status, BaseStatus::Ready(now) if now.hash != built.hash)).await;
     let newer = ready(&second).await;
     assert!(imports(&newer, "other"));
     assert_eq!(site.store.base_environment().await.expect("reads").in_use, newer.hash);
 
     // The old one goes once nobody has it.
-    assert_eq!(second.collect(&BTreeSet::from([built.path.clone()])).await, Vec::<PathBuf>::new());
-    assert_eq!(second.collect(&BTreeSet::new()).await, std::slice::from_ref(&built.path));
+    assert_eq!(second.base().collect(&BTreeSet::from([built.path.clone()])).await, Vec::<PathBuf>::new());
+    assert_eq!(second.base().collect(&BTreeSet::new()).await, std::slice::from_ref(&built.path));
     assert!(!built.path.exists() && newer.path.exists());
     second.stop().await;
     let said = site.sentences().await;
@@ -173,8 +171,8 @@ async fn a_failure_says_why_and_leaves_the_old_one_in_use() {
     let built = ready(&it).await;
 
     site.want(&it, "tiny\nno-such-thing>=3").await;
-    let EnvironmentStatus::Failed { failure: Failure { why, help, lines, .. }, next_try } =
-        status(&it, "a failure", |status| matches!(status, EnvironmentStatus::Failed { .. })).await
+    let BaseStatus::Failed { failure: Failure { why, help, lines, .. }, next_try } =
+        status(&it, "a failure", |status| matches!(status, BaseStatus::Failed { .. })).await
     else {
         unreachable!("a failure was waited for")
     };
@@ -182,9 +180,9 @@ async fn a_failure_says_why_and_leaves_the_old_one_in_use() {
     assert!(help.starts_with("Correct the name"), "{help}");
     assert!(lines.iter().any(|line| line.contains("No matching distribution")), "{lines:?}");
     assert!(next_try > clock::now(), "it is tried again");
-    let log = std::fs::read_to_string(it.log().expect("is logged")).expect("reads");
+    let log = std::fs::read_to_string(it.base().log().expect("is logged")).expect("reads");
     assert!(log.contains("No matching distribution"), "{log}");
-    assert_eq!(it.current().as_ref(), Some(&built.path));
+    assert_eq!(it.base().current().as_ref(), Some(&built.path));
     let folders = std::fs::read_dir(&site.settings.folder).expect("reads").flatten();
     let left = folders.filter(|entry| entry.path().join("bin").exists()).count();
     assert_eq!(left, 1, "what is left of a failed build goes");
@@ -192,7 +190,7 @@ async fn a_failure_says_why_and_leaves_the_old_one_in_use() {
     // Back to a list that is there: no build.
     let downloads = site.index.gate.seen();
     site.want(&it, "tiny").await;
-    status(&it, "the old one", |status| matches!(status, EnvironmentStatus::Ready(_))).await;
+    status(&it, "the old one", |status| matches!(status, BaseStatus::Ready(_))).await;
     assert_eq!(site.index.gate.seen(), downloads);
 
     it.stop().await;
@@ -208,12 +206,12 @@ async fn the_same_list_anew_is_another_one() {
     site.index.gate.close();
     let rebuild = async || {
         let tx = site.store.begin(clock::now()).await.expect("begins");
-        it.rebuild(tx, &site.workspace, &author()).await
+        it.base().rebuild(tx, &site.workspace, &author()).await
     };
     rebuild().await.expect("is begun");
-    status(&it, "a new one", |status| matches!(status, EnvironmentStatus::Building { packages: 1, .. })).await;
+    status(&it, "a new one", |status| matches!(status, BaseStatus::Building { packages: 1, .. })).await;
     assert!(rebuild().await.is_err_and(|error| error.to_string().contains("being built already")));
-    assert_eq!(it.current().as_ref(), Some(&built.path));
+    assert_eq!(it.base().current().as_ref(), Some(&built.path));
     it.stop().await;
     let said = site.sentences().await;
     let times = said.iter().filter(|line| *line == "had the base environment of instances built anew").count();
@@ -233,15 +231,15 @@ async fn what_failed_is_tried_again_by_itself() {
     let it = site.environments();
     site.want(&it, "tiny").await;
     it.start();
-    let EnvironmentStatus::Failed { failure, .. } =
-        status(&it, "a failure", |status| matches!(status, EnvironmentStatus::Failed { .. })).await
+    let BaseStatus::Failed { failure, .. } =
+        status(&it, "a failure", |status| matches!(status, BaseStatus::Failed { .. })).await
     else {
         unreachable!("a failure was waited for")
     };
     assert_eq!(failure.why, format!("There is no Python at {}.", python.display()));
     assert!(failure.help.contains("apt-get install python3 python3-venv"), "{failure:?}");
     std::os::unix::fs::symlink("/usr/bin/python3", &python).expect("linked");
-    status(&it, "the next try", |status| matches!(status, EnvironmentStatus::Ready(_))).await;
+    status(&it, "the next try", |status| matches!(status, BaseStatus::Ready(_))).await;
     it.stop().await;
 }
 
@@ -354,10 +352,10 @@ async fn switched_off_nothing_is_built() {
     let off = Environments::new(Arc::clone(&site.store), Settings { builds: false, ..site.settings.clone() });
     off.start();
     let tx = site.store.begin(clock::now()).await.expect("begins");
-    let refused = off.rebuild(tx, &site.workspace, &author()).await;
+    let refused = off.base().rebuild(tx, &site.workspace, &author()).await;
     assert!(refused.is_err_and(|error| error.to_string().contains("switched off")));
     off.stop().await;
-    assert_eq!((off.status(), off.current()), (EnvironmentStatus::Off, None));
+    assert_eq!((off.base().status(), off.base().current()), (BaseStatus::Off, None));
 }
 
 /// The folder of the builder that is killed, in its environment.
@@ -385,7 +383,9 @@ async fn a_builder_that_was_killed_leaves_nothing_that_counts() {
     site.settings.has_own_users = false;
     site.index.gate.close();
     let mut process = Command::new(std::env::current_exe().expect("a program"));
-    process.args(["--exact", "environments::a_builder_on_its_own", "--ignored", "--nocapture"]).stdout(Stdio::null());
+    process
+        .args(["--exact", "base_environment::a_builder_on_its_own", "--ignored", "--nocapture"])
+        .stdout(Stdio::null());
     let told = format!("{}|{}/simple", site.place.folder.path().display(), site.index.address);
     let mut process = process.env(BUILDER, told).spawn().expect("starts");
     let gate = Arc::clone(&site.index.gate);
@@ -398,11 +398,9 @@ async fn a_builder_that_was_killed_leaves_nothing_that_counts() {
     site.want(&it, "tiny").await;
     it.start();
     // pip has outlived its parent and holds the lock until it notices.
-    status(&it, "the lock's holder", |status| {
-        matches!(status, EnvironmentStatus::Building { phase: Phase::Elsewhere, .. })
-    })
-    .await;
-    assert_eq!(it.current(), None);
+    status(&it, "the lock's holder", |status| matches!(status, BaseStatus::Building { phase: Phase::Elsewhere, .. }))
+        .await;
+    assert_eq!(it.base().current(), None);
     site.index.gate.open();
     let built = ready(&it).await;
     assert!(imports(&built, "tiny"));
@@ -420,9 +418,8 @@ async fn of_two_builders_one_builds_and_both_have_it() {
     site.index.gate.close();
     one.start();
     two.start();
-    let waits =
-        |status: &EnvironmentStatus| matches!(status, EnvironmentStatus::Building { phase: Phase::Elsewhere, .. });
-    let (mut first, mut second) = (one.watch(), two.watch());
+    let waits = |status: &BaseStatus| matches!(status, BaseStatus::Building { phase: Phase::Elsewhere, .. });
+    let (mut first, mut second) = (one.base().watch(), two.base().watch());
     let one_waits = async {
         tokio::select! {
             found = first.wait_for(waits) => found.is_ok(),
@@ -434,7 +431,7 @@ async fn of_two_builders_one_builds_and_both_have_it() {
     let (a, b) = (ready(&one).await, ready(&two).await);
     assert_eq!(a, b);
     assert_eq!(site.index.gate.seen(), 1, "it was downloaded once");
-    assert_eq!(one.collect(&BTreeSet::new()).await, Vec::<PathBuf>::new(), "others may use what is shared");
+    assert_eq!(one.base().collect(&BTreeSet::new()).await, Vec::<PathBuf>::new(), "others may use what is shared");
     one.stop().await;
     two.stop().await;
 }
@@ -468,11 +465,11 @@ async fn the_list_is_kept(kind: Kind) {
     let (workspace, _) = Place::workspace(&store).await;
     assert_eq!(store.base_environment().await.expect("reads"), BaseEnvironment::default());
     let it = Environments::new(Arc::clone(&store), Settings { builds: false, ..Settings::of(place.folder.path()) });
-    assert_eq!(it.requirements().await.expect("reads"), Requirements::default());
+    assert_eq!(it.base().requirements().await.expect("reads"), Requirements::default());
     let list = Requirements::parse("jupyterlab\npolars").expect("a list");
     let tx = store.begin(clock::now()).await.expect("begins");
-    assert!(it.set_requirements(tx, &workspace, &author(), &list).await.expect("is kept"));
-    store.use_environment("abc", clock::now()).await.expect("is kept");
+    assert!(it.base().set_requirements(tx, &workspace, &author(), &list).await.expect("is kept"));
+    store.use_base_environment("abc", clock::now()).await.expect("is kept");
     store.close().await;
     let found = place.open().await.base_environment().await.expect("reads");
     assert_eq!(found, BaseEnvironment { requirements: list.text(), edition: 0, in_use: "abc".into() });

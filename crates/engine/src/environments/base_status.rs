@@ -89,7 +89,7 @@ impl Phase {
 
 /// How the environment that is wanted does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EnvironmentStatus {
+pub enum BaseStatus {
     /// None is there and none is built: that is switched off.
     Off,
     /// Nothing has begun yet.
@@ -114,7 +114,7 @@ pub enum EnvironmentStatus {
     },
 }
 
-impl EnvironmentStatus {
+impl BaseStatus {
     pub const fn key(&self) -> &'static str {
         match self {
             Self::Off => "off",

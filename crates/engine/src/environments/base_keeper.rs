@@ -1,4 +1,4 @@
-//! Sees to it that the wanted environment is there: looks, builds, tries again.
+//! Sees to it that the wanted base environment is there: looks, builds, tries again.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use atelier_domain::time::Span;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use super::base::{Base, Wishes, read_list};
+use super::base_status::{BaseStatus, Built, LINES, Phase};
 use super::build::{News, build};
 use super::failure::{Ended, Failure};
 use super::process::Cancel;
 use super::recipe::{Kind, Python, Recipe};
-use super::status::{Built, EnvironmentStatus, LINES, Phase};
-use super::{Environments, Wishes, read_list};
 use crate::clock;
 use crate::store::BaseEnvironment;
 
@@ -39,7 +39,7 @@ impl Drop for CancelOnDrop {
 }
 
 /// Runs until it is told to stop.
-pub(super) async fn keep(it: Environments) {
+pub(super) async fn keep(it: Base) {
     let mut wishes = it.inner.wishes.subscribe();
     it.adopt().await;
     let mut failures = 0;
@@ -75,7 +75,7 @@ pub(super) async fn keep(it: Environments) {
     }
 }
 
-impl Environments {
+impl Base {
     /// Before anything else: what was in use goes on being used, and what was never finished goes.
     async fn adopt(&self) {
         let shelf = self.inner.shelf.clone();
@@ -118,7 +118,7 @@ impl Environments {
             return Round::Done;
         }
         if !self.inner.settings.builds {
-            self.inner.status.send_replace(EnvironmentStatus::Off);
+            self.inner.status.send_replace(BaseStatus::Off);
             return Round::Done;
         }
         self.build(recipe, &row, wishes).await
@@ -150,19 +150,19 @@ impl Environments {
         let told = if row.in_use == built.hash {
             self.inner.store.tell_engine_pages(clock::now()).await
         } else {
-            self.inner.store.use_environment(&built.hash, clock::now()).await
+            self.inner.store.use_base_environment(&built.hash, clock::now()).await
         };
         if let Err(error) = told {
             tracing::warn!(%error, "which environment is in use could not be noted; the next start finds out again");
         }
-        self.inner.status.send_replace(EnvironmentStatus::Ready(built));
+        self.inner.status.send_replace(BaseStatus::Ready(built));
     }
 
     async fn has_failed(&self, failure: Failure, delay: Duration) {
         tracing::error!(again_in_s = delay.as_secs(), "the base environment could not be built: {failure}");
         let delay = Span::millis(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
         let next_try = clock::now().plus(delay);
-        self.inner.status.send_replace(EnvironmentStatus::Failed { failure, next_try });
+        self.inner.status.send_replace(BaseStatus::Failed { failure, next_try });
         self.tell_pages().await;
     }
 
@@ -176,7 +176,7 @@ impl Environments {
         let hash = recipe.hash();
         tracing::info!(hash, packages = recipe.requirements.lines().count(), "the base environment is being built");
         let since = clock::now();
-        self.inner.status.send_replace(EnvironmentStatus::Building {
+        self.inner.status.send_replace(BaseStatus::Building {
             phase: Phase::Making,
             packages: 0,
             since,
@@ -232,7 +232,7 @@ impl Environments {
 
     fn hear(&self, news: &News<'_>) {
         self.inner.status.send_modify(|status| {
-            let EnvironmentStatus::Building { phase, packages, lines, .. } = status else { return };
+            let BaseStatus::Building { phase, packages, lines, .. } = status else { return };
             match news {
                 News::Phase(now, count) => (*phase, *packages) = (*now, (*packages).max(*count)),
                 News::Line(line) => {

@@ -7,12 +7,12 @@ use atelier_domain::environment::{EnvironmentHash, Recipe as WrittenRecipe};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::base_keeper::CancelOnDrop;
+use super::base_status::{Built, Phase};
 use super::build::{News, build};
 use super::failure::{Ended, Failure};
-use super::keeper::CancelOnDrop;
-use super::library::{BuildFailure, Current, Library, nobody_means_it};
+use super::named::{BuildFailure, Current, Named, nobody_means_it};
 use super::recipe::Recipe;
-use super::status::{Built, Phase};
 use crate::clock;
 use crate::store::{self, KeptState};
 
@@ -23,106 +23,106 @@ const PACE: Duration = Duration::from_secs(1);
 type Found = (String, WrittenRecipe, Recipe);
 
 /// Runs until it is told to stop.
-pub(super) async fn run(library: Library) {
-    let mut wake = library.inner.wake.subscribe();
-    begin(&library).await;
+pub(super) async fn run(named: Named) {
+    let mut wake = named.inner.wake.subscribe();
+    begin(&named).await;
     loop {
         if wake.borrow_and_update().1 {
             return;
         }
-        let next = library.work().queue.front().copied();
+        let next = named.work().queue.front().copied();
         let Some(hash) = next else {
             if wake.changed().await.is_err() {
                 return;
             }
             continue;
         };
-        if let Some(built) = library.ready(hash) {
-            library.work().queue.retain(|waiting| *waiting != hash);
+        if let Some(built) = named.ready(hash) {
+            named.work().queue.retain(|waiting| *waiting != hash);
             // Whoever was killed between building it and noting that has not noted it.
-            library.keep_build(hash, &Ok(built)).await;
-            library.tell(hash, None);
+            named.keep_build(hash, &Ok(built)).await;
+            named.tell(hash, None);
             continue;
         }
-        if one(&library, hash, &mut wake).await.is_none() {
+        if one(&named, hash, &mut wake).await.is_none() {
             return;
         }
     }
 }
 
 /// What somebody wanted before the server was stopped is wanted still.
-async fn begin(library: &Library) {
-    if let Err(failure) = library.inner.shelf.make() {
+async fn begin(named: &Named) {
+    if let Err(failure) = named.inner.shelf.make() {
         tracing::warn!("{failure}");
     }
-    match library.inner.store.environment_builds().await {
+    match named.inner.store.environment_builds().await {
         Ok(rows) => {
             for row in rows.iter().filter(|row| row.state == KeptState::Wanted) {
-                match library.ready(row.hash) {
-                    Some(built) => library.keep_build(row.hash, &Ok(built)).await,
-                    None => library.need(row.hash),
+                match named.ready(row.hash) {
+                    Some(built) => named.keep_build(row.hash, &Ok(built)).await,
+                    None => named.need(row.hash),
                 }
             }
         }
         Err(error) => tracing::warn!(%error, "which environments are wanted could not be read"),
     }
-    library.refresh_kernels().await;
+    named.refresh_kernels().await;
 }
 
 /// Builds one and tells how that ended; nothing if the server stops.
-async fn one(library: &Library, hash: EnvironmentHash, wake: &mut watch::Receiver<(u64, bool)>) -> Option<()> {
-    let found = find(library, hash, wake).await?;
+async fn one(named: &Named, hash: EnvironmentHash, wake: &mut watch::Receiver<(u64, bool)>) -> Option<()> {
+    let found = find(named, hash, wake).await?;
     {
-        let mut work = library.work();
+        let mut work = named.work();
         work.queue.retain(|waiting| *waiting != hash);
         work.current = Some(Current { hash, phase: Phase::Making, packages: 0, since: clock::now() });
     }
-    tell_pages(library).await;
+    tell_pages(named).await;
     let ended = match found {
         Ok((label, written, recipe)) => {
             tracing::info!(%hash, label, "an environment is being built");
-            match build_one(library, recipe, wake).await {
+            match build_one(named, recipe, wake).await {
                 Ok(built) => Ok(Arc::new(built)),
                 Err(Ended::Failed(failure)) => {
                     tracing::info!(%hash, label, "an environment could not be built: {failure}");
                     Err(BuildFailure::of(failure, &written))
                 }
                 Err(Ended::Canceled) => {
-                    library.work().current = None;
+                    named.work().current = None;
                     return None;
                 }
             }
         }
         Err(failure) => Err(failure),
     };
-    library.keep_build(hash, &ended).await;
+    named.keep_build(hash, &ended).await;
     {
-        let mut work = library.work();
+        let mut work = named.work();
         work.current = None;
         if let Ok(built) = &ended {
             work.ready.insert(hash, Arc::clone(built));
         }
     }
-    tell_pages(library).await;
-    library.tell(hash, ended.err().map(|failure| format!("{} {}", failure.why, failure.help).into()));
-    library.refresh_kernels().await;
+    tell_pages(named).await;
+    named.tell(hash, ended.err().map(|failure| format!("{} {}", failure.why, failure.help).into()));
+    named.refresh_kernels().await;
     Some(())
 }
 
 /// A version that means this, its name for people, and what is to be built.
 /// Nothing if the server stops before the store can be read.
 async fn find(
-    library: &Library,
+    named: &Named,
     hash: EnvironmentHash,
     wake: &mut watch::Receiver<(u64, bool)>,
 ) -> Option<Result<Found, BuildFailure>> {
-    let python = match library.python().await {
+    let python = match named.python().await {
         Ok(python) => python,
         Err(Failure { why, help, .. }) => {
             return Some(Err(BuildFailure { why, help, line: None, printed: Vec::new() }));
         }
     };
-    let store = &library.inner.store;
+    let store = &named.inner.store;
     let read =
         async || store::Result::Ok((store.all_environment_versions().await?, store.environment_build(hash).await?));
     let (versions, known) = loop {
@@ -138,7 +138,7 @@ async fn find(
     };
     for version in versions {
         let Ok(written) = WrittenRecipe::parse(&version.recipe, None) else { continue };
-        let recipe = Library::recipe(&python, &written);
+        let recipe = Named::recipe(&python, &written);
         if recipe.short() == hash {
             let before = known.map(|row| row.packages).unwrap_or_default();
             let label = format!("{}:{}", version.name, version.version);
@@ -148,19 +148,19 @@ async fn find(
     Some(Err(nobody_means_it()))
 }
 
-async fn build_one(library: &Library, recipe: Recipe, wake: &mut watch::Receiver<(u64, bool)>) -> Result<Built, Ended> {
+async fn build_one(named: &Named, recipe: Recipe, wake: &mut watch::Receiver<(u64, bool)>) -> Result<Built, Ended> {
     let cancel = CancelOnDrop(Arc::default());
     let (done, mut is_done) = oneshot::channel();
     let thread = {
-        let (library, cancel) = (library.clone(), Arc::clone(&cancel.0));
+        let (named, cancel) = (named.clone(), Arc::clone(&cancel.0));
         move || {
             let mut tell = |news: News<'_>| {
-                if let (News::Phase(phase, packages), Some(current)) = (news, library.work().current.as_mut()) {
+                if let (News::Phase(phase, packages), Some(current)) = (news, named.work().current.as_mut()) {
                     (current.phase, current.packages) = (phase, current.packages.max(packages));
                 }
             };
             // Nobody waits for it where the server has stopped.
-            let _ = done.send(build(&library.inner.settings, &recipe, &cancel, &mut tell));
+            let _ = done.send(build(&named.inner.settings, &recipe, &cancel, &mut tell));
         }
     };
     let spawned = std::thread::Builder::new().name("build-environment".into()).spawn(thread);
@@ -173,7 +173,7 @@ async fn build_one(library: &Library, recipe: Recipe, wake: &mut watch::Receiver
                 let broke_off = || Ended::Failed(Failure::new("The build broke off.", "The server’s log says more."));
                 return ended.unwrap_or_else(|_| Err(broke_off()));
             }
-            _ = pace.tick() => tell_pages(library).await,
+            _ = pace.tick() => tell_pages(named).await,
             changed = wake.changed() => {
                 if changed.is_err() || wake.borrow_and_update().1 {
                     cancel.0.cancel();
@@ -186,8 +186,8 @@ async fn build_one(library: &Library, recipe: Recipe, wake: &mut watch::Receiver
     }
 }
 
-async fn tell_pages(library: &Library) {
-    if let Err(error) = library.inner.store.tell_environment_pages(clock::now()).await {
+async fn tell_pages(named: &Named) {
+    if let Err(error) = named.inner.store.tell_environment_pages(clock::now()).await {
         tracing::debug!(%error, "live pages were not told how an environment does");
     }
 }
