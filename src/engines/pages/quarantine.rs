@@ -1,6 +1,6 @@
 //! Asks what becomes of something in quarantine.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::bytes;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -15,8 +15,7 @@ use crate::server::page;
 /// Restore it to somebody, or remove it.
 #[component]
 pub fn QuarantinePage() -> impl IntoView {
-    let place = Place { nav: NavItem::Engines, needs: Some((Action::InstanceTransfer, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Engines, Action::InstanceTransfer, &[]), |visit| {
         let name = page::query("name").unwrap_or_default();
         load(visit.viewer.clone(), async { engines(&here()?).await }, move |detail| {
             match detail.held.into_iter().find(|held| held.name == name) {

@@ -118,6 +118,8 @@ impl Work {
 enum Trouble {
     #[error("a newer engine has taken over")]
     Fenced,
+    #[error("the epoch of this engine was not kept by the database")]
+    EpochLost,
     #[error("{0}")]
     Store(#[from] store::Error),
     #[error("a rule panicked: {0}")]
@@ -134,7 +136,7 @@ impl Trouble {
         match self {
             Self::Fenced => OrderError::Fenced,
             Self::Panic(_) if together == 1 => OrderError::Broken,
-            Self::Store(_) | Self::Reserve(_) | Self::Test | Self::Panic(_) => OrderError::Uncertain,
+            Self::Store(_) | Self::Reserve(_) | Self::Test | Self::Panic(_) | Self::EpochLost => OrderError::Uncertain,
         }
     }
 
@@ -298,7 +300,9 @@ impl Loop {
         let store = Arc::clone(&self.store);
         let asked: Vec<&str> = work.iter().filter_map(id).collect();
         let Some((mut tx, answered)) = store.begin_batch(now.wall, self.epoch, &asked).await? else {
-            return Err(Trouble::Fenced);
+            // Only another engine's mark says that there is another: what a full disk did not keep does not.
+            let is_ours = store.newest_engine().await? == self.engine;
+            return Err(if is_ours { Trouble::EpochLost } else { Trouble::Fenced });
         };
         self.refuse_strangers(&mut tx, work).await?;
         let twins = answer_known(work, &answered);
