@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_protocol::{Person, SetUp};
 
-use super::folders::Folders;
+use super::folders::{Folders, KERNELS};
 use crate::config::AgentConfig;
 use crate::environment::PATH;
 use crate::facts::Isolation;
@@ -102,7 +102,7 @@ impl Plan<'_> {
         }
         let run = if has_view { PathBuf::from(APPS) } else { self.folders.run.clone() };
         let home_inside = if has_view { format!("/home/{}", set_up.person.handle) } else { home.display().to_string() };
-        let variables = self.variables(&layer_inside, is_scratch);
+        let variables = self.variables(&layer_inside, &run, is_scratch);
         let inside = Inside {
             environment: self.environment(&home_inside, &variables),
             home: home_inside,
@@ -116,7 +116,7 @@ impl Plan<'_> {
     }
 
     /// What makes programs find the layer and its base, and know where they are.
-    fn variables(&self, layer: &Path, is_scratch: bool) -> Vec<(String, String)> {
+    fn variables(&self, layer: &Path, run: &Path, is_scratch: bool) -> Vec<(String, String)> {
         let set_up = self.set_up;
         let mut path = format!("{}/bin", layer.display());
         if let Some(base) = &set_up.base {
@@ -135,6 +135,10 @@ impl Plan<'_> {
             ("ATELIER_INSTANCE".to_owned(), set_up.name.clone()),
             ("ATELIER_WORKSPACE".to_owned(), set_up.workspace.clone()),
         ];
+        if !is_scratch {
+            // Connection files and sockets of kernels.
+            all.push(("JUPYTER_RUNTIME_DIR".to_owned(), run.join(KERNELS).display().to_string()));
+        }
         if let Some(base) = &set_up.base {
             // What the base has beside packages: kernels, settings, the pages of JupyterLab.
             for (name, place) in [
@@ -145,6 +149,9 @@ impl Plan<'_> {
                 let mut value = base.join(place).display().to_string();
                 if let (Some(kernels), "JUPYTER_PATH") = (&set_up.kernels, name) {
                     value = format!("{value}:{}", kernels.display());
+                }
+                if !is_scratch && name == "JUPYTER_CONFIG_PATH" {
+                    value = format!("{}:{value}", place.jupyter());
                 }
                 all.push((name.to_owned(), value));
             }

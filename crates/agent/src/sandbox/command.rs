@@ -45,7 +45,11 @@ pub fn start(
 ) -> io::Result<Started> {
     let program = std::env::current_exe()?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let variables = folders.mounts.as_ref().map_or_else(Vec::new, |mounts| mounts.variables.clone());
+    let mut variables = folders.mounts.as_ref().map_or_else(Vec::new, |mounts| mounts.variables.clone());
+    if folders.identity.is_some() && !variables.iter().any(|(name, _)| name == "JUPYTER_CONFIG_PATH") {
+        let place = identity::Place::of(config, isolation, &person.id);
+        variables.push(("JUPYTER_CONFIG_PATH".to_owned(), place.jupyter()));
+    }
     let tools = folders.identity.as_ref().map(|_| identity::tools(config, isolation, &person.id));
     let (mut command, places) = match isolation {
         Isolation::View(bwrap) => {
