@@ -85,6 +85,7 @@ pub fn main() -> ExitCode {
         "environment" => finish(block_on(environment::build(config))),
         "editor" => finish(block_on(editor::install(config))),
         "replay" => finish(block_on(replay::run(config, sub.clone()))),
+        "network" => finish(block_on(nodes::network(config))),
         "stop-all" => finish(block_on(nodes::stop_all(config))),
         "token" => finish(block_on(token::run(config, sub.clone()))),
         "user" => match sub.subcommand() {
@@ -138,6 +139,9 @@ fn command() -> Command {
         )
         .subcommand(with_settings(
             Command::new("stop-all").about("Ends all nodes on this machine that a stopped server has left running"),
+        ))
+        .subcommand(with_settings(
+            Command::new("network").about("Lists what is changed about this machine for users' networks"),
         ))
         .subcommand(with_settings(environment::command()))
         .subcommand(with_settings(editor::command()))

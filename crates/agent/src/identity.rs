@@ -12,10 +12,10 @@ use atelier_domain::UserId;
 use atelier_domain::text::is_id;
 use atelier_protocol::Identity;
 
-use crate::clock;
 use crate::config::AgentConfig;
 use crate::facts::Isolation;
 use crate::sandbox::PROGRAM;
+use crate::{clock, network};
 
 /// Where a private view has them.
 pub const INSIDE: &str = "/run/atelier/identity";
@@ -147,7 +147,8 @@ impl Identities {
             return;
         }
         let renew_at = clock::now() + Duration::from_secs(told.renew_seconds).max(AGAIN);
-        self.known.insert(id, Known { url: told.url, renew_at, link, place });
+        let url = network::url(config).unwrap_or(told.url);
+        self.known.insert(id, Known { url, renew_at, link, place });
     }
 
     /// There is none any more.

@@ -16,11 +16,13 @@
 //!
 //! Below it are `agent` (the agent itself) and `part-…`: groups of single jobs, made once and used again.
 //!
-//! Beside that, [`bubblewrap`] says whether people can have private views of the system here.
+//! Beside that, [`bubblewrap`] says whether people can have private views of the system here, and [`net`] makes
+//! networks of their own.
 
 mod detect;
 mod files;
 mod kill;
+pub mod net;
 mod node;
 mod part;
 mod view;

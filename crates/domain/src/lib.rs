@@ -25,6 +25,7 @@ pub mod id;
 mod keyed;
 pub mod money;
 pub mod name;
+pub mod network;
 pub mod password;
 pub mod paths;
 pub mod portal;

@@ -9,6 +9,7 @@ use crate::config::AgentConfig;
 use crate::environment::PATH;
 use crate::facts::Isolation;
 use crate::identity::{self, Place};
+use crate::network;
 
 /// Where the sockets of applications are in a private view.
 const APPS: &str = "/run/atelier/apps";
@@ -141,12 +142,12 @@ impl Plan<'_> {
         }
         if let Some(base) = &set_up.base {
             // What the base has beside packages: kernels, settings, the pages of JupyterLab.
-            for (name, place) in [
+            for (name, below) in [
                 ("JUPYTER_PATH", "share/jupyter"),
                 ("JUPYTER_CONFIG_PATH", "etc/jupyter"),
                 ("JUPYTERLAB_DIR", "share/jupyter/lab"),
             ] {
-                let mut value = base.join(place).display().to_string();
+                let mut value = base.join(below).display().to_string();
                 if let (Some(kernels), "JUPYTER_PATH") = (&set_up.kernels, name) {
                     value = format!("{value}:{}", kernels.display());
                 }
@@ -156,6 +157,7 @@ impl Plan<'_> {
                 all.push((name.to_owned(), value));
             }
         }
+        all.extend(network::variables(self.config));
         // What opens doors is not for scripts that the person has not accepted.
         let is_secret = |name: &str| {
             let name = name.to_ascii_uppercase();
@@ -165,7 +167,8 @@ impl Plan<'_> {
         if let Some((_, url)) =
             set_up.environment.iter().find(|(name, _)| name == "ATELIER_URL").filter(|_| !is_scratch)
         {
-            all.extend(identity::variables(url, &place));
+            let url = network::url(self.config).unwrap_or_else(|| url.clone());
+            all.extend(identity::variables(&url, &place));
         }
         all
     }
