@@ -7,7 +7,6 @@
 
 use atelier_domain::account::AccountState;
 use atelier_domain::paths;
-use atelier_studio::caller::RequestInfo;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
@@ -15,8 +14,10 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use tower_sessions::Session;
 
 use crate::error::AppError;
+use crate::server::actor::FindError;
+use crate::server::downloads::request_id;
 use crate::server::state::AppState;
-use crate::server::{local_path, plain_page};
+use crate::server::{connections, local_path, plain_page};
 
 /// What a signed-out person may reach. The walk-all test reads this list; it only ever shrinks or grows by a
 /// decision.
@@ -31,12 +32,11 @@ const OPEN_WITH_TEMPORARY_PASSWORD: &[&str] =
 
 /// Lets a request through or sends it where it belongs.
 pub async fn check(State(state): State<AppState>, session: Session, mut request: Request, next: Next) -> Response {
-    let info = request.extensions().get::<RequestInfo>().cloned();
-    let id = info.as_ref().map(|info| info.id.clone()).unwrap_or_default();
+    let id = request_id(&request);
     let path = request.uri().path().to_owned();
     let has_people = match state.has_people().await {
         Ok(has_people) => has_people,
-        Err(error) => return broken(&error, &id),
+        Err(error) => return not_read(&FindError::Store(error), &id),
     };
     if !has_people {
         return match path.as_str() {
@@ -46,7 +46,7 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
     }
     let found = match state.actors().find(&state, &session).await {
         Ok(found) => found,
-        Err(error) => return broken(&error, &id),
+        Err(error) => return not_read(&error, &id),
     };
     let Some(actor) = found else {
         if OPEN_TO_ALL.contains(&path.as_str()) {
@@ -66,11 +66,8 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
     }
     let is_temporary = actor.person.state == AccountState::Waiting;
     if is_temporary && !OPEN_WITH_TEMPORARY_PASSWORD.contains(&path.as_str()) {
-        let error = AppError::Refused {
-            code: "account.temporary-password".into(),
-            message: "Your password is a temporary one. Choose your own first.".into(),
-        };
-        return send_away(&request, paths::NEW_PASSWORD, &error);
+        let why = "Your password is a temporary one. Choose your own first.";
+        return send_away(&request, paths::NEW_PASSWORD, &AppError::refused("account.temporary-password", why));
     }
     if !is_temporary && path == paths::NEW_PASSWORD {
         return send_away(&request, &home, &AppError::not_found("page"));
@@ -80,6 +77,7 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
         // A workspace of others does not exist for this person.
         request.extensions_mut().insert(NoSuchWorkspace);
     }
+    connections::known(&request, actor.person.id.as_str());
     request.extensions_mut().insert(actor);
     next.run(request).await
 }
@@ -114,7 +112,10 @@ fn send_away(request: &Request, path: &str, error: &AppError) -> Response {
     (status, axum::Json(error.clone())).into_response()
 }
 
-fn broken(error: &dyn std::fmt::Display, id: &str) -> Response {
+fn not_read(error: &FindError, id: &str) -> Response {
     tracing::error!(%error, "the session could not be read");
-    plain_page::broken(id)
+    match error {
+        FindError::Store(error) if error.is_away() => plain_page::away(id),
+        _ => plain_page::broken(id),
+    }
 }

@@ -8,7 +8,7 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::error::AppError;
 use atelier_domain::history::Actor as HistoryActor;
-use atelier_domain::{SessionKey, WorkspaceId, workload};
+use atelier_domain::{SessionKey, UserId, WorkspaceId, workload};
 use atelier_engine::clock;
 use atelier_engine::store::{self, Author, Person, Store, Workspace, WriteTx};
 
@@ -38,6 +38,16 @@ pub struct Actor {
 }
 
 impl Actor {
+    /// Whose something of that owner is, for rights.
+    pub fn whose(&self, owner: &UserId) -> Whose {
+        if self.person.id == *owner { Whose::Own } else { Whose::Others }
+    }
+
+    /// Whether they may know what that owner's things cost.
+    pub fn sees_cost_of(&self, owner: &UserId) -> bool {
+        self.person.rights().check(Action::CostRead, self.whose(owner)).is_ok()
+    }
+
     /// The person as the history names them.
     pub fn as_author(&self) -> HistoryActor {
         let name = match &self.origin {
@@ -67,7 +77,6 @@ impl Caller {
         self.actor.clone().ok_or(AppError::SignedOut)
     }
 
-    /// Whoever is signed in.
     pub fn actor(&self) -> Result<&Actor, AppError> {
         self.actor.as_deref().ok_or(AppError::SignedOut)
     }
@@ -81,14 +90,11 @@ impl Caller {
     pub async fn authorise_for(&self, action: Action, whose: Whose) -> Result<&Actor, AppError> {
         let actor = self.actor()?;
         if let Some(origin) = actor.origin.as_ref().filter(|_| !workload::allows(action)) {
-            return Err(AppError::Refused {
-                code: "workload.not-allowed".into(),
-                message: format!(
-                    "The token of {origin} does not include {}, whatever its owner may do. Sign in, or use a personal \
-                     token.",
-                    action.key()
-                ),
-            });
+            let why = format!(
+                "The token of {origin} does not include {}, whatever its owner may do. Sign in, or use a personal token.",
+                action.key()
+            );
+            return Err(AppError::refused("workload.not-allowed", why));
         }
         let Err(denied) = actor.person.rights().check(action, whose) else {
             return Ok(actor);
@@ -123,9 +129,13 @@ impl Caller {
     }
 
     /// Logs what broke and gives people the request's id instead.
-    pub fn checked<T, E: std::fmt::Display>(&self, result: Result<T, E>) -> Result<T, AppError> {
+    pub fn checked<T, E: std::fmt::Display + 'static>(&self, result: Result<T, E>) -> Result<T, AppError> {
         result.map_err(|error| {
             tracing::error!(%error, "a call failed");
+            let of_store = (&error as &dyn std::any::Any).downcast_ref::<store::Error>();
+            if of_store.is_some_and(store::Error::is_away) {
+                return AppError::database_away();
+            }
             AppError::Internal { request: self.request.id.clone() }
         })
     }

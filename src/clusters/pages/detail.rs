@@ -1,11 +1,12 @@
 //! The page of one cluster: why it is as it is, its nodes, its queue, what was decided, and what can be
 //! changed.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::node::NodeState;
 use atelier_domain::compute::verb::ClusterVerb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
+use atelier_domain::reason::Kind;
 use atelier_domain::text::counted;
 use atelier_studio::clock;
 use atelier_studio::clusters::detail::{ClusterDetail, cluster};
@@ -14,20 +15,15 @@ use leptos::prelude::*;
 
 use crate::clusters::pages::{decisions, nodes, queue, settings};
 use crate::components::{
-    Banner, Card, Crumb, Icon, Layer, LinkButton, Look, NavItem, NodeLegend, NodeMap, NodeSquare, Page, PostForm,
-    Query, StateTag, StateWord, StepChart, SubmitButton, Time, Tone, Why,
+    Card, Crumb, Icon, Layer, LinkButton, Look, NavItem, NodeLegend, NodeMap, NodeSquare, Page, PostForm, Query,
+    StateTag, StateWord, StepChart, SubmitButton, Tone, Why, ago,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
 
 #[component]
 pub fn ClusterPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Compute,
-        needs: Some((Action::ClusterRead, Whose::Others)),
-        topics: &[Topic::Clusters, Topic::Jobs, Topic::Engine],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterRead, &[Topic::Clusters, Topic::Jobs, Topic::Engine]), |visit| {
         let (name, query) = (param("name"), Query::here());
         let (from, before) = (query.get("nodes").parse().unwrap_or_default(), query.get("before").to_owned());
         let (caller, typed) = (here(), settings::typed_scale(&visit, &query));
@@ -56,7 +52,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
         </span>
     };
     let actions = view! { <div class="row" data-live="verbs">{actions(visit, detail)}</div> };
-    let refused = [
+    let refused = visit.refused(&[
         "pause_cluster",
         "resume_cluster",
         "delete_cluster",
@@ -66,8 +62,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
         "hold_jobs",
         "release_jobs",
         "evict_jobs",
-    ]
-    .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
+    ]);
     let (meta, why, map) = (meta(visit, detail), why(detail), map(visit, detail));
     let paused = paused(visit, detail);
     let (table, queue) = (nodes::card(visit, query, detail), queue::card(visit, detail));
@@ -75,7 +70,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
     html! {
         <Page heading=row.name.clone() crumbs=crumbs beside=beside.into_any() actions=actions.into_any()>
             <p class="meta" data-live="meta">{meta}</p>
-            {refused.into_iter().collect_view()}
+            {refused}
             <div class="split">
                 <div class="stack">
                     <div data-live="why" class="stack">{paused}{why}</div>
@@ -143,7 +138,6 @@ fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
 
 fn meta(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let row = &detail.row;
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let today = row.cost_today.map(|cost| format!(", {} today", cost.said(&detail.currency))).unwrap_or_default();
     let cost = format!("{}/h now{today}", detail.per_hour[3].said(&detail.currency));
     let size = format!("{}: {}", row.cluster.size, row.shape);
@@ -153,7 +147,7 @@ fn meta(visit: &Visit, detail: &ClusterDetail) -> AnyView {
         <span><Icon name="cost"/>{cost}</span>
         <span>
             <Icon name="user"/>
-            <span>{owner}"made "<Time at=detail.row.cluster.created now=now zone=zone/></span>
+            <span>{owner}"made "{ago(&visit.viewer, detail.row.cluster.created)}</span>
         </span>
     }
 }
@@ -180,27 +174,27 @@ fn why(detail: &ClusterDetail) -> AnyView {
         }
         _ => String::new(),
     };
-    if detail.why.as_ref().is_some_and(|why| why.code == "cluster-paused") {
+    let Some(why) = &detail.row.reason else {
+        return html! { <Why tone=Tone::Neutral title="It is going" text=by/> };
+    };
+    let code = why.code();
+    if code == "cluster-paused" {
         // Said above with more words.
         return ().into_any();
     }
-    let Some(why) = &detail.why else {
-        return html! { <Why tone=Tone::Neutral title="It is going" text=by/> };
-    };
-    let tone = if why.is_wait { Tone::Warning } else { Tone::Neutral };
-    let text =
-        [by.as_str(), why.next.as_str()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+    let tone = if why.kind() == Kind::Wait { Tone::Warning } else { Tone::Neutral };
+    let text = [by, why.next_step().unwrap_or_default()].join(" ").trim().to_owned();
     let failures: Vec<_> = detail
         .failures
         .iter()
         .take(3)
         .map(|failed| view! { <li class="xs">{format!("{}: {}", failed.node, failed.detail)}</li> })
         .collect();
-    if failures.is_empty() || why.code != "launch-pause" {
-        return html! { <Why tone=tone title=why.sentence.clone() text=text code=why.code/> };
+    if failures.is_empty() || code != "launch-pause" {
+        return html! { <Why tone=tone title=why.sentence() text=text code=code/> };
     }
     html! {
-        <Why tone=tone title=why.sentence.clone() text=text code=why.code><ul class="list">{failures}</ul></Why>
+        <Why tone=tone title=why.sentence() text=text code=code><ul class="list">{failures}</ul></Why>
     }
 }
 

@@ -1,15 +1,18 @@
 //! The minimum of a cluster at certain hours.
 
+use atelier_domain::compute::ScheduleId;
+use atelier_domain::schedule::Schedule;
 use atelier_engine::run::CommandId;
-use atelier_studio::clusters::detail::{ClusterDetail, MinimumRow};
+use atelier_studio::clusters::detail::ClusterDetail;
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, Time};
+use crate::components::{Card, Field, Look, PostForm, SaveRow, SelectField, SubmitButton, at_time, options, zones};
 use crate::frame::Visit;
 
 /// The card with the schedules that set the minimum, and the form that adds two of them.
 pub fn card(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
-    let rows: Vec<_> = detail.minimums.iter().map(|row| line(visit, detail, row, because.is_none())).collect();
+    let rows: Vec<_> =
+        detail.minimums.iter().map(|(id, one)| line(visit, detail, *id, one, because.is_none())).collect();
     let rows = if rows.is_empty() {
         let said = format!("None: it keeps {} at any time.", nodes(detail.row.cluster.scale.min));
         html! { <p class="muted">{said}</p> }
@@ -34,28 +37,27 @@ fn nodes(count: u32) -> String {
     atelier_domain::text::counted(u64::from(count), "node", "nodes")
 }
 
-fn line(visit: &Visit, detail: &ClusterDetail, row: &MinimumRow, may: bool) -> AnyView {
+fn line(visit: &Visit, detail: &ClusterDetail, id: ScheduleId, schedule: &Schedule, may: bool) -> AnyView {
+    let (sentence, is_enabled) = (schedule.sentence(), schedule.is_enabled);
     let hidden = || {
         vec![
             ("cluster", detail.row.name.clone()),
-            ("schedule", row.id.to_string()),
+            ("schedule", id.to_string()),
             ("command_id", CommandId::random().as_str().to_owned()),
         ]
     };
-    let next = match (row.is_enabled, row.next) {
+    let now = visit.viewer.now;
+    let next = match (is_enabled, schedule.next_acting_after(now)) {
         (false, _) => html! { <span class="faint">"disabled"</span> },
-        (true, Some(next)) => {
-            let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-            html! { "next "<Time at=next now=now zone=zone absolute=true/> }
-        }
+        (true, Some(next)) => html! { "next "{at_time(&visit.viewer, next.at)} },
         (true, None) => html! { <span class="faint">"never again"</span> },
     };
     let actions = may.then(|| {
-        let (enabled, word) = if row.is_enabled { ("", "Disable") } else { ("on", "Enable") };
+        let (enabled, word) = if is_enabled { ("", "Disable") } else { ("on", "Enable") };
         let mut switched = hidden();
         switched.push(("enabled", enabled.to_owned()));
-        let (switch, delete) = (format!("{word}: {}", row.sentence), format!("Remove: {}", row.sentence));
-        let icon = if row.is_enabled { "pause" } else { "play" };
+        let (switch, delete) = (format!("{word}: {}", sentence), format!("Remove: {}", sentence));
+        let icon = if is_enabled { "pause" } else { "play" };
         view! {
             <span class="row-tight">
                 <PostForm function="switch_minimum" hidden=switched class="inline-form">
@@ -68,52 +70,34 @@ fn line(visit: &Visit, detail: &ClusterDetail, row: &MinimumRow, may: bool) -> A
         }
     });
     html! {
-        <li data-key=row.id.to_string()><span>{row.sentence.clone()}<span class="l2">{next}</span></span>{actions}</li>
+        <li data-key=id.to_string()><span>{sentence}<span class="l2">{next}</span></span>{actions}</li>
     }
 }
 
 fn form(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let state = visit.form("add_minimum");
     let zone = state.value("time_zone", &visit.viewer.time_zone);
-    let mut zones = atelier_domain::zone::choices();
-    if !zones.contains(&zone) {
-        zones.insert(0, zone.clone());
-    }
-    let zones: Vec<(String, String)> = zones.into_iter().map(|name| (name.clone(), name)).collect();
-    let days = [("workdays", "Workdays"), ("every", "Every day"), ("weekends", "Weekends")];
-    let days = days.map(|(key, words)| (key.to_owned(), words.to_owned())).to_vec();
+    let zones = zones(&zone);
+    let days = options(&[("workdays", "Workdays"), ("every", "Every day"), ("weekends", "Weekends")]);
     let hidden = vec![("cluster", detail.row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())];
-    let value = |field: &str, otherwise: &str| state.value(field, otherwise);
     let is_open = !state.problems().is_empty() || state.refusal().is_some();
-    let (nodes, otherwise) = (
-        value("nodes", &detail.row.cluster.scale.max.min(1).to_string()),
-        value("otherwise", &detail.row.cluster.scale.min.to_string()),
-    );
-    let (on, from, to) = (value("days", "workdays"), value("from", "08:00"), value("to", "18:00"));
+    let (nodes, otherwise) = (detail.row.cluster.scale.max.min(1), detail.row.cluster.scale.min);
     let help = format!("A node costs {} an hour.", detail.per_hour[0].said(&detail.currency));
     html! {
         <details class="more" open=is_open>
             <summary>"Keep more at certain hours"</summary>
             <PostForm function="add_minimum" state=state.clone() hidden=hidden>
                 <div class="cols-2 fields">
+                    <Field form=&state label="Nodes" name="nodes" kind="number" value=nodes.to_string() required=true help=help/>
+                    <SelectField form=&state label="Days" name="days" options=days value="workdays"/>
+                    <Field form=&state label="From" name="from" kind="time" value="08:00" required=true/>
+                    <Field form=&state label="To" name="to" kind="time" value="18:00" required=true/>
                     <Field
-                        label="Nodes" name="nodes" kind="number" value=nodes problem=state.problem("nodes")
-                        required=true help=help
+                        form=&state label="At other times" name="otherwise" kind="number" value=otherwise.to_string() required=true
                     />
-                    <SelectField label="Days" name="days" options=days value=on problem=state.problem("days")/>
-                    <Field label="From" name="from" kind="time" value=from problem=state.problem("from") required=true/>
-                    <Field label="To" name="to" kind="time" value=to problem=state.problem("to") required=true/>
-                    <Field
-                        label="At other times" name="otherwise" kind="number" value=otherwise
-                        problem=state.problem("otherwise") required=true
-                    />
-                    <SelectField
-                        label="Time zone" name="time_zone" options=zones value=zone problem=state.problem("time_zone")
-                    />
+                    <SelectField form=&state label="Time zone" name="time_zone" options=zones value=zone/>
                 </div>
-                <div class="row">
-                    <SubmitButton look=Look::Plain icon="plus" pending="Adding…">"Add hours"</SubmitButton>
-                </div>
+                <SaveRow label="Add hours" icon="plus" pending="Adding…"/>
             </PostForm>
         </details>
     }

@@ -1,21 +1,20 @@
 //! The form that adds a person.
 
-use atelier_domain::access::{Action, Role, Whose};
+use atelier_domain::access::{Action, Role};
 use atelier_domain::paths;
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton, WhyField};
+use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SaveRow, WhyField};
 use crate::frame::{Place, Visit, studio};
 use crate::people::pages::role_fields::RoleChoices;
 
 /// Adds a person with a temporary password.
 #[component]
 pub fn NewPersonPage() -> impl IntoView {
-    let place = Place { nav: NavItem::People, needs: Some((Action::MemberWrite, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::People, Action::MemberWrite, &[]), |visit| {
         let back = paths::people(visit.slug());
         let form = form(&visit, back.clone());
-        view! {
+        html! {
             <Page
                 heading="Add person" crumbs=vec![Crumb::new("People", back)]
                 sub=format!("They can sign in to {} as soon as you have given them their temporary \
@@ -27,38 +26,34 @@ pub fn NewPersonPage() -> impl IntoView {
                 </div>
             </Page>
         }
-        .into_any()
     })
 }
 
 fn form(visit: &Visit, back: String) -> AnyView {
     let state = visit.form("create_person");
-    view! {
+    html! {
         <Card>
             <PostForm function="create_person" state=state.clone()>
                 <Field
-                    label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                    required=true autofocus=true maxlength=80_u32 autocomplete="off"
+                    form=&state label="Name" name="name" required=true autofocus=true maxlength=80_u32
+                    autocomplete="off"
                 />
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "")
-                    problem=state.problem("email")
-                    required=true autocomplete="off" help="They sign in with it. Atelier sends no mail."
+                    form=&state label="E-mail" name="email" kind="email" required=true autocomplete="off"
+                    help="They sign in with it. Atelier sends no mail."
                 />
                 <RoleChoices state=state.clone() held=vec![Role::DataScientist]/>
                 <WhyField state=state.clone()/>
-                <div class="row">
-                    <SubmitButton icon="plus" pending="Adding…">"Add person"</SubmitButton>
+                <SaveRow label="Add person" look=Look::Primary icon="plus" pending="Adding…">
                     <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
-                </div>
+                </SaveRow>
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn next_steps() -> AnyView {
-    view! {
+    html! {
         <Card heading="What happens next">
             <ol class="steps-list">
                 <li>"You see a temporary password, once. Hand it over in person or by a channel you trust."</li>
@@ -67,5 +62,4 @@ fn next_steps() -> AnyView {
             </ol>
         </Card>
     }
-    .into_any()
 }

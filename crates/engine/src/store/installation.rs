@@ -4,9 +4,9 @@ use atelier_domain::account::Theme;
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::name::WorkspaceSlug;
 use atelier_domain::{UserId, WorkspaceId};
-use sqlx::Row as _;
 
 use super::people::NewAccount;
+use super::sql::{Sql, record};
 use super::{Author, Result, Store};
 use crate::clock;
 
@@ -19,6 +19,8 @@ pub struct Workspace {
     /// The name for people.
     pub name: String,
 }
+
+record!(Workspace { id: "id", slug: "slug", name: "name" });
 
 /// What set-up makes: the first workspace and its Owner.
 #[derive(Clone, Debug)]
@@ -37,58 +39,44 @@ pub struct FirstAccount {
 impl Store {
     /// The id of this installation: what it makes elsewhere is marked with it.
     pub async fn installation_id(&self) -> Result<String> {
-        let row = self.reader.row(sqlx::query("select id from installation")).await?;
-        Ok(row.map(|row| row.get(0)).unwrap_or_default())
+        Ok(Sql::select("id", "installation").value(&self.reader).await?.unwrap_or_default())
     }
 
     /// What tokens of instances and jobs are signed with. The first server that asks makes it; all others
     /// find the same.
     pub async fn workload_key(&self) -> Result<String> {
         let fresh: String = (0..4).map(|_| format!("{:016x}", rand::random::<u64>())).collect();
-        let _in_line = self.write_lock.lock().await;
-        sqlx::query("update installation set workload_key = $1 where workload_key = ''")
-            .bind(fresh)
-            .execute(&self.writer)
-            .await?;
-        Ok(sqlx::query_scalar("select workload_key from installation").fetch_one(&self.writer).await?)
+        self.write(Sql::update("installation").set("workload_key", fresh).eq("workload_key", "")).await?;
+        Ok(Sql::select("workload_key", "installation").value(&self.reader).await?.unwrap_or_default())
     }
 
     /// Finds or makes the installation's row and gives the present revision.
     pub(super) async fn claim_installation(&self) -> Result<i64> {
-        let _in_line = self.write_lock.lock().await;
         // Two servers may start on the same empty database: one row, whoever makes it.
-        sqlx::query(
-            "insert into installation (one, id, revision, created_at) values (1, $1, 0, $2) on conflict (one) \
-             do nothing",
-        )
-        .bind(new_id("inst"))
-        .bind(clock::now().0)
-        .execute(&self.writer)
-        .await?;
-        Ok(sqlx::query_scalar("select revision from installation").fetch_one(&self.writer).await?)
+        let sql = Sql::insert("installation")
+            .set("one", 1)
+            .set("id", new_id("inst"))
+            .set("revision", 0)
+            .set("created_at", clock::now())
+            .push(" on conflict (one) do nothing");
+        self.write(sql).await?;
+        Ok(Sql::select("revision", "installation").value(&self.reader).await?.unwrap_or_default())
     }
 
     /// Whether anybody has an account yet.
     pub async fn has_people(&self) -> Result<bool> {
-        let found = self.reader.row(sqlx::query("select cast(1 as bigint) from users limit 1")).await?;
-        Ok(found.is_some())
+        Ok(Sql::select("1", "users").limit(1).row(&self.reader).await?.is_some())
     }
 
     /// The workspaces, by short name.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
-        let rows = self.reader.rows(sqlx::query("select id, slug, name from workspaces order by slug")).await?;
-        Ok(rows
-            .iter()
-            .map(|row| Workspace { id: WorkspaceId::new(row.get::<String, _>(0)), slug: row.get(1), name: row.get(2) })
-            .collect())
+        Sql::of::<Workspace>("workspaces").push(" order by slug").all(&self.reader).await
     }
 
     /// Makes the first workspace and its Owner, once: `None` if somebody was quicker.
     pub async fn set_up(&self, first: &FirstAccount, author: &Author) -> Result<Option<(Workspace, UserId)>> {
         let mut tx = self.begin(clock::now()).await?;
-        let taken: Option<i64> =
-            sqlx::query_scalar("select cast(1 as bigint) from users limit 1").fetch_optional(&mut *tx.tx).await?;
-        if taken.is_some() {
+        if Sql::select("1", "users").limit(1).row(&mut tx.tx).await?.is_some() {
             return Ok(None);
         }
         let workspace = Workspace {
@@ -96,12 +84,12 @@ impl Store {
             slug: WorkspaceSlug::from_display_name(&first.workspace).as_str().to_owned(),
             name: first.workspace.clone(),
         };
-        sqlx::query("insert into workspaces (id, slug, name, created_at) values ($1, $2, $3, $4)")
-            .bind(workspace.id.as_str())
-            .bind(workspace.slug.as_str())
-            .bind(workspace.name.as_str())
-            .bind(tx.now().0)
-            .execute(&mut *tx.tx)
+        Sql::insert("workspaces")
+            .set("id", &workspace.id)
+            .set("slug", workspace.slug.as_str())
+            .set("name", workspace.name.as_str())
+            .set("created_at", tx.now())
+            .run(&mut tx.tx)
             .await?;
         let id = tx
             .insert_account(&NewAccount {

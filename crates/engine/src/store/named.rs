@@ -4,34 +4,34 @@ use std::collections::HashSet;
 
 use atelier_domain::compute::JobId;
 use serde_json::Value;
-use sqlx::Row as _;
 
-use super::sql::Sql;
-use super::{Error, Result, Store};
-
-/// So many jobs are read at once.
-const AT_ONCE: i64 = 500;
+use super::sql::{AT_ONCE, Columns as _, Order, Page, Sql};
+use super::{Result, Store};
 
 impl Store {
     /// The hashes of all files that jobs after that one name, and the last job that was looked at: what a job
     /// names never changes.
     pub async fn blobs_of_jobs(&self, after: JobId) -> Result<(HashSet<String>, JobId)> {
-        let after = i64::try_from(after.0).unwrap_or(i64::MAX);
-        let newest = Sql::new("select cast(coalesce(max(job_id), 0) as bigint) from job_payloads");
-        let newest: i64 = newest.rows(&self.reader).await?.first().map_or(0, |row| row.get(0));
+        let newest = Sql::select("max(job_id)", "job_payloads").value::<Option<JobId>>(&self.reader).await?;
+        let newest = newest.flatten().unwrap_or_default();
         let (mut named, mut at) = (HashSet::new(), after);
         loop {
-            let mut sql = Sql::new("select body, job_id from job_payloads where job_id > ");
             // Most jobs name no file, and those are not even sent here.
-            sql.bind(at).push(" and job_id <= ").bind(newest).push(" and body like '%\"blob\":%'");
-            sql.push(" order by job_id limit ").bind(AT_ONCE);
+            let sql = Sql::select("job_id, body", "job_payloads").and("body like '%\"blob\":%'");
+            let sql = sql.and("job_id <= ?").bind(newest).page(Page {
+                by: ["job_id"],
+                order: Order::Ascending,
+                before: None,
+                after: Some([at.into()]),
+                limit: AT_ONCE as i64,
+            });
             let rows = sql.rows(&self.reader).await?;
             for row in &rows {
-                gather_from("a job’s payload", row.get(0), &mut named)?;
-                at = row.get(1);
+                gather(&row.json("a job’s payload", "body")?, &mut named);
+                at = row.read("job_id")?;
             }
             if rows.is_empty() {
-                return Ok((named, JobId(u64::try_from(newest.max(after)).unwrap_or_default())));
+                return Ok((named, newest.max(after)));
             }
         }
     }
@@ -39,17 +39,11 @@ impl Store {
     /// The hashes of all files that instances name now.
     pub async fn blobs_of_instances(&self) -> Result<HashSet<String>> {
         let mut named = HashSet::new();
-        for row in Sql::new("select body from instances").rows(&self.reader).await? {
-            gather_from("an instance", row.get(0), &mut named)?;
+        for row in Sql::select("body", "instances").rows(&self.reader).await? {
+            gather(&row.json("an instance", "body")?, &mut named);
         }
         Ok(named)
     }
-}
-
-fn gather_from(what: &'static str, body: String, named: &mut HashSet<String>) -> Result<()> {
-    let read: Value = serde_json::from_str(&body).map_err(|_| Error::Unreadable { what, value: body })?;
-    gather(&read, named);
-    Ok(())
 }
 
 /// Every text that could be a hash, wherever it stands: what is kept too long does less harm than what is

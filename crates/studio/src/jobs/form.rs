@@ -13,7 +13,6 @@ use crate::jobs::detail::find;
 use crate::jobs::quote::quote_job;
 use crate::jobs::typed;
 use crate::jobs::typed::Values;
-use crate::jobs::view::Compute;
 use crate::orders::ask;
 use crate::sizes::row::SizeRow;
 
@@ -28,13 +27,11 @@ pub struct JobForm {
     pub clusters: Vec<(String, String)>,
     /// The environments that can be chosen: their names, with what is said of each.
     pub environments: Vec<(String, String)>,
-    /// The sizes that can be chosen.
     pub sizes: Vec<SizeRow>,
     /// When it would start on each compute, if that was asked for.
     pub choices: Option<Choices>,
     /// What it would cost as it stands.
     pub quote: Quoted,
-    /// The most bytes of one upload.
     pub upload_limit: u64,
     /// Whether the disk has no room for uploads.
     pub is_disk_low: bool,
@@ -171,10 +168,5 @@ async fn runs(caller: &Caller, begin: &Beginning) -> Result<(Values, Option<Advi
 
 async fn copied(caller: &Caller, clone: &str) -> Result<Values, AppError> {
     let row = find(caller, clone).await?;
-    let task = caller.checked(caller.store().job_tasks(&[row.job.id]).await)?.remove(&row.job.id);
-    let task = task.ok_or_else(|| AppError::not_found("command of this job"))?;
-    let target = row.job.spec.target.clone();
-    let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
-    let keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
-    Ok(typed::values_of(&row, &task, &compute, &keep_in))
+    Ok(typed::values_of(&typed::request_of(caller, &row).await?.0))
 }
