@@ -25,6 +25,8 @@ pub type Question = hyper::Request<Full<Bytes>>;
 const LONGEST_HEAD: usize = 64 << 10;
 const MOST_HEADERS: usize = 200;
 
+const NO_HTTP: &str = "it is no HTTP, or its head is far too long";
+
 /// Writes a question down. A body has its length said.
 pub fn question(
     method: &str,
@@ -109,11 +111,8 @@ impl Answer {
 }
 
 fn words(error: hyper::Error) -> io::Error {
-    if error.is_parse_too_large() {
-        return io::Error::new(io::ErrorKind::InvalidData, "the head of the answer is far too long");
-    }
     if error.is_parse() {
-        return io::Error::new(io::ErrorKind::InvalidData, "it is no HTTP");
+        return io::Error::new(io::ErrorKind::InvalidData, NO_HTTP);
     }
     if error.is_incomplete_message() {
         return io::Error::new(io::ErrorKind::UnexpectedEof, "the answer was cut off");
@@ -238,17 +237,16 @@ mod tests {
         assert!(answer("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n").1.is_err());
         assert!(answer("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi").1.is_err());
         let strange = hear("SSH-2.0-x\r\n").1.expect_err("no HTTP");
-        assert_eq!(strange.to_string(), "it is no HTTP");
+        assert_eq!(strange.to_string(), NO_HTTP);
         assert!(hear("").1.is_err() && hear("HTTP/1.1 200 OK\r\n").1.is_err());
     }
 
     #[test]
     fn heads_are_bounded() {
         let far_too_long = |head: String| hear(&head).1.map(|(status, _)| status).expect_err("refused").to_string();
-        let too_long = "the head of the answer is far too long";
-        assert_eq!(far_too_long(format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(LONGEST_HEAD))), too_long);
-        assert_eq!(far_too_long(format!("HTTP/1.1 200 {}", "y".repeat(1 << 20))), too_long);
-        assert_eq!(far_too_long(format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(MOST_HEADERS + 1))), too_long);
+        assert_eq!(far_too_long(format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(LONGEST_HEAD))), NO_HTTP);
+        assert_eq!(far_too_long(format!("HTTP/1.1 200 {}", "y".repeat(1 << 20))), NO_HTTP);
+        assert_eq!(far_too_long(format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(MOST_HEADERS + 1))), NO_HTTP);
         let long = "z".repeat(1 << 20);
         let whole = answer(&format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n{long}", "y".repeat(32 << 10)));
         assert!(whole.0 == 200 && whole.1.expect("read") == long, "bodies are not");

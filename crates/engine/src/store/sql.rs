@@ -554,3 +554,50 @@ pub(super) fn like_pattern(part: &str) -> String {
     pattern.push('%');
     pattern
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_have_the_placeholders_of_their_database() {
+        let page = || Page {
+            by: ["at", "id"],
+            order: Order::Descending,
+            before: Some([7.into(), "b".into()]),
+            after: None,
+            limit: 3,
+        };
+        let sql = || Sql::select("id", "t").and("a = 0").and_if("b = ?", None::<i64>).like(&["c"], " 5% ").page(page());
+        let text = "select id from t where a = 0 and (c like ? escape '\\') and (at, id) < (?, ?) order by at desc, id \
+                    desc limit ?";
+        let values: Vec<Value> = vec!["%5\\%%".into(), 7.into(), "b".into(), 3.into()];
+        assert_eq!(sql().finish(Kind::Sqlite), (text.to_owned(), values.clone()));
+        let text = "select id from t where a = 0 and (c like $1 escape '\\') and (at, id) < ($2, $3) order by at desc, \
+                    id desc limit $4";
+        assert_eq!(sql().finish(Kind::Postgres), (text.to_owned(), values));
+        let groups = Sql::select("at, id", "t").page_of_groups(Page { before: None, ..page() });
+        assert_eq!(groups.text, "select at, id from t group by at, id order by at desc, id desc limit ?");
+        let insert = Sql::insert("t").set("a", 1).set("b", "x").or_update("a", &["b", "n = t.n + 1"]);
+        assert_eq!(
+            insert.finish(Kind::Postgres).0,
+            "insert into t (a, b) values ($1, $2) on conflict (a) do update set b = excluded.b, n = t.n + 1"
+        );
+        let update = Sql::update("t").set("a", 1).set("b", 2).eq("c", 3).within("d", ["x", "y"]);
+        assert_eq!(update.finish(Kind::Sqlite).0, "update t set a = ?, b = ? where c = ? and d in (?, ?)");
+    }
+
+    #[tokio::test]
+    async fn what_a_row_does_not_have_is_an_error() {
+        sqlx::any::install_default_drivers();
+        let mut connection = <AnyConnection as sqlx::Connection>::connect("sqlite::memory:").await.expect("opens");
+        let sql = || Sql::new("select 'x' as \"t.name\", 0 as at, '' as who");
+        let row = sql().row(&mut connection).await.expect("reads").expect("a row");
+        assert_eq!(row.read::<String>("t.name").expect("is there"), "x");
+        assert_eq!(row.read::<Option<Timestamp>>("at").expect("is there"), None);
+        assert_eq!(row.read::<Option<UserId>>("who").expect("is there"), None);
+        assert!(matches!(row.read::<String>("name"), Err(Error::Database(sqlx::Error::ColumnNotFound(_)))));
+        assert!(matches!(row.read::<i64>("t.name"), Err(Error::Database(sqlx::Error::ColumnDecode { .. }))));
+        assert!(matches!(row.json::<Vec<u8>>("a list", "t.name"), Err(Error::Unreadable { what: "a list", .. })));
+    }
+}
