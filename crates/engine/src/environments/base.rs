@@ -152,7 +152,7 @@ impl Base {
         }
         let event = Event::EnvironmentChanged { added: list.beyond(&old), removed: old.beyond(list) };
         let wanted = BaseEnvironment { requirements: list.text(), ..known };
-        tx.want_environment(workspace, author, &wanted, &event).await?;
+        tx.want_base_environment(workspace, author, &wanted, &event).await?;
         tx.commit().await?;
         self.kick();
         Ok(true)
@@ -175,7 +175,7 @@ impl Base {
         };
         let known = tx.base_environment().await?;
         let wanted = BaseEnvironment { edition: known.edition.saturating_add(u32::from(is_there)), ..known };
-        tx.want_environment(workspace, author, &wanted, &Event::EnvironmentRebuilt).await?;
+        tx.want_base_environment(workspace, author, &wanted, &Event::EnvironmentRebuilt).await?;
         tx.commit().await?;
         self.kick();
         Ok(())

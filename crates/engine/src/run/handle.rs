@@ -12,7 +12,7 @@ use atelier_domain::world::{Answer, Command, Input, Order, Report, World};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::base_status::{Status, Turn};
+use super::status::{Status, Turn};
 use super::catalogue::Catalogue;
 use super::over::{JobOver, Waiters};
 use crate::clock;

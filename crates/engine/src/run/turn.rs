@@ -13,7 +13,7 @@ use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{Answer, Input, Outcome, Report, World};
 use tokio::sync::{mpsc, watch};
 
-use super::base_status::{Phase, Status};
+use super::status::{Phase, Status};
 use super::catalogue::Catalogue;
 use super::disk::Disk;
 use super::handle::{Message, OrderError, OrderMail, ReportMail};
