@@ -108,9 +108,9 @@ pub const SETTINGS: &[Setting] = &[
         "How people are kept apart on the server's own machine: by users of their own and, with bubblewrap, private \
          views; by users alone; not at all",
     ),
-    setting("local_networks", "on|off").or("on").help(
-        "Whether each user has a separate network on the server's own machine, where private views are possible",
-    ),
+    setting("local_networks", "on|off")
+        .or("on")
+        .help("Whether each user has a separate network on the server's own machine, where private views are possible"),
     setting("network_range", "CIDR")
         .help("The private addresses of these networks [default: 10.213.0.0/16, or the next /16 that no route uses]"),
     setting("egress", "open|none|http://HOST:PORT")
