@@ -1,5 +1,5 @@
-//! Networks of people's own, on a machine that each test makes for itself: a namespace in which the agent runs,
-//! with something beyond it. The network of the real machine is not touched.
+//! Networks of people's own, on a machine that each test makes for itself: a namespace in which the agent
+//! runs, with something beyond it. The network of the real machine is not touched.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
