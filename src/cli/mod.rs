@@ -88,6 +88,7 @@ pub fn main() -> ExitCode {
         "editor" => finish(block_on(editor::install(config))),
         "quarantine" => finish(block_on(quarantine::run(config, sub.clone()))),
         "replay" => finish(block_on(replay::run(config, sub.clone()))),
+        "network" => finish(block_on(nodes::network(config))),
         "stop-all" => finish(block_on(nodes::stop_all(config))),
         "token" => finish(block_on(token::run(config, sub.clone()))),
         "user" => match sub.subcommand() {
@@ -151,6 +152,9 @@ fn command() -> Command {
         )
         .subcommand(with_settings(
             Command::new("stop-all").about("Ends all nodes on this machine that a stopped server has left running"),
+        ))
+        .subcommand(with_settings(
+            Command::new("network").about("Lists what is changed about this machine for users' networks"),
         ))
         .subcommand(with_settings(environment::command()))
         .subcommand(with_settings(editor::command()))

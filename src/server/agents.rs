@@ -10,6 +10,7 @@ use atelier_protocol::MAX_FRAME;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
@@ -24,6 +25,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::server::connections::Place;
 use crate::server::read_limit::ReadLimited;
 use crate::server::request::says;
+use crate::server::rest;
 use crate::server::state::AppState;
 
 /// Agents are many and mostly quiet: what each of them holds all the time is small. Larger frames are read in
@@ -110,19 +112,9 @@ async fn frames<S: AsyncRead + AsyncWrite + Unpin + Send>(
     (incoming, outgoing)
 }
 
-/// Opens the socket for agents on this machine, for us alone. One that is left from a server that was killed
-/// is replaced: the lock on the data directory says that there is no other server.
+/// Opens the socket for agents on this machine.
 pub fn listen(state: &AppState, folders: &Folders) -> Result<(), String> {
-    let path = folders.socket();
-    let cannot = |error: std::io::Error| format!("data: the socket {} cannot be made: {error}", path.display());
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(cannot(error)),
-        _ => {}
-    }
-    let (folder, place) = short(&path).map_err(cannot)?;
-    let listener = tokio::net::UnixListener::bind(&place).map_err(cannot)?;
-    drop(folder);
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(cannot)?;
+    let listener = open(&folders.socket())?;
     let router = Router::new()
         .route("/agent", get(connect))
         .route("/metrics", get(crate::server::health::metrics_here))
@@ -134,6 +126,40 @@ pub fn listen(state: &AppState, folders: &Folders) -> Result<(), String> {
         }
     });
     Ok(())
+}
+
+/// Answers the REST API on a socket that agents lead to from the networks of people, and nothing else there:
+/// who asks is known by a token alone.
+pub fn serve_api(router: &Router, folders: &Folders) -> Result<(), String> {
+    let path = folders.api_socket();
+    let listener = open(&path)?;
+    let router = router.clone().layer(middleware::from_fn(only_api));
+    tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, router).await {
+            tracing::error!(%error, "what runs in networks of its own cannot reach the API any more");
+        }
+    });
+    Ok(())
+}
+
+async fn only_api(request: Request, next: Next) -> Response {
+    let is_api = request.uri().path().strip_prefix(rest::ROOT).is_some_and(|rest| rest.starts_with('/'));
+    if is_api { next.run(request).await } else { StatusCode::NOT_FOUND.into_response() }
+}
+
+/// A socket for us alone. One that is left from a server that was killed is replaced: the lock on the data
+/// directory says that there is no other server.
+fn open(path: &Path) -> Result<tokio::net::UnixListener, String> {
+    let cannot = |error: std::io::Error| format!("data: the socket {} cannot be made: {error}", path.display());
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(cannot(error)),
+        _ => {}
+    }
+    let (folder, place) = short(path).map_err(cannot)?;
+    let listener = tokio::net::UnixListener::bind(&place).map_err(cannot)?;
+    drop(folder);
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(cannot)?;
+    Ok(listener)
 }
 
 /// A name for the socket that is short enough for the system, whatever the data directory is called.

@@ -10,9 +10,10 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use atelier_domain::network::{Egress, Range};
 use atelier_domain::session;
 use atelier_domain::time::Span;
-use atelier_engine::drivers::local::{Isolation, Settings as LocalSettings};
+use atelier_engine::drivers::local::{Isolation, NetworkSettings, Settings as LocalSettings};
 use atelier_engine::environments::Settings as EnvironmentSettings;
 use atelier_studio::studio::Settings;
 use secrecy::SecretString;
@@ -107,6 +108,14 @@ pub const SETTINGS: &[Setting] = &[
         "How people are kept apart on the server's own machine: by users of their own and, with bubblewrap, private \
          views; by users alone; not at all",
     ),
+    setting("local_networks", "on|off")
+        .or("on")
+        .help("Whether each user has a separate network on the server's own machine, where private views are possible"),
+    setting("network_range", "CIDR")
+        .help("The private addresses of these networks [default: 10.213.0.0/16, or the next /16 that no route uses]"),
+    setting("egress", "open|none|http://HOST:PORT")
+        .or("open")
+        .help("Where these networks lead: everywhere but to this machine, nowhere, or only to that HTTP proxy"),
     setting("environment", "auto|off")
         .or("auto")
         .help("Whether the server builds the Python environment of instances when it is missing"),
@@ -386,6 +395,7 @@ impl Config {
                 let isolation = layers.parse("local_isolation", |value| {
                     Isolation::parse(value).ok_or_else(|| "is none of on, users, off".to_owned())
                 })?;
+                let network = parse_network(layers, switch)?;
                 let hours = layers.parse("alone_hours", |value| whole(value, 1, 8_760))?;
                 let settings = LocalSettings {
                     overcommit,
@@ -395,6 +405,7 @@ impl Config {
                     carried: crate::server::carried::CARRIED,
                     // Said by who makes the driver.
                     environments: None,
+                    network,
                 };
                 layers.parse("local_nodes", switch)?.then_some(settings)
             },
@@ -475,6 +486,21 @@ impl Config {
         }
     }
 
+    /// Where programs on this machine's nodes that share its network find the server: by number, so that
+    /// nobody who listens at another address of the same name is taken for it.
+    pub fn address_by_number(&self) -> String {
+        let ip = self.listen.ip();
+        if self.public_url.is_some() || !(ip.is_loopback() || ip.is_unspecified()) {
+            return self.address();
+        }
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let host = match ip {
+            IpAddr::V4(_) => "127.0.0.1",
+            IpAddr::V6(_) => "[::1]",
+        };
+        format!("{scheme}://{host}:{}", self.listen.port())
+    }
+
     /// The address to tell people.
     pub fn address(&self) -> String {
         if let Some(url) = &self.public_url {
@@ -490,6 +516,24 @@ impl Config {
         };
         format!("{scheme}://{host}:{}", self.listen.port())
     }
+}
+
+/// Where users' networks are and lead.
+fn parse_network(
+    layers: &Layers,
+    switch: impl FnOnce(&str) -> Result<bool, String>,
+) -> Result<Option<NetworkSettings>, ConfigError> {
+    let range = layers.optional("network_range", Range::parse)?;
+    let egress = layers.parse("egress", Egress::parse)?;
+    let is_on = layers.parse("local_networks", switch)?;
+    let default = Range::parse("10.213.0.0/16").map_err(ConfigError)?;
+    // Which addresses the database has is found out when the server starts.
+    Ok(is_on.then(|| NetworkSettings {
+        range: range.unwrap_or(default),
+        is_chosen: range.is_some(),
+        egress,
+        denied: Vec::new(),
+    }))
 }
 
 /// Nobody needs an environment where no nodes are made.

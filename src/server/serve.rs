@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atelier_engine::clock;
 use atelier_engine::drivers::Driver;
-use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings};
+use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings, undo_network};
 use atelier_engine::fleet::{Fleet, Signer};
 use atelier_engine::live::Cut;
 use atelier_engine::marks::MarksFile;
@@ -41,11 +41,17 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
     let started = clock::instant();
     let files = allow_files(config.max_connections);
     // The port first: a second server must not touch the data of the first.
-    let listener = bind("listen", config.listen)?;
+    let mut handed = Handed::from_env();
+    let listeners = bind_both(&mut handed, config.listen)?;
     let for_apps = config.apps_ports.into_iter().flat_map(PortRange::ports);
-    let for_apps = for_apps.map(|port| Ok((port, bind("apps_ports", SocketAddr::new(config.listen.ip(), port))?)));
+    let for_apps = for_apps.map(|port| {
+        let address = SocketAddr::new(config.listen.ip(), port);
+        Ok((port, handed.take(address).unwrap_or_else(|| bind("apps_ports", address))?))
+    });
     let for_apps = for_apps.collect::<Result<Vec<_>, String>>()?;
-    let for_ssh = config.ssh_listen.map(|address| bind("ssh_listen", address)).transpose()?;
+    let for_ssh = config.ssh_listen.map(|address| handed.take(address).unwrap_or_else(|| bind("ssh_listen", address)));
+    let for_ssh = for_ssh.transpose()?;
+    handed.refuse_rest()?;
     let tls = match &config.tls {
         Some((cert, key)) => Some(load_tls(cert, key).await?),
         None => None,
@@ -70,14 +76,19 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
         .as_ref()
         .is_some_and(|local| machine.has_own_users(local.isolation) && !machine.has_users_alone(local.isolation));
     let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
+    let installation = store.installation_id().await.map_err(|error| error.to_string())?;
     let local = match &config.local {
         Some(settings) => {
             let environments = Some((config.environments.folder.clone(), config.environments.python.clone()));
-            let settings = LocalSettings { environments, ..settings.clone() };
+            let mut settings = LocalSettings { environments, ..settings.clone() };
+            if let Some(network) = &mut settings.network {
+                network.denied = database_addresses(&config).await;
+            }
             Some(local_driver(&store, &fleet, machine, &settings).await?)
         }
         None => None,
     };
+    let shares_network = local.as_ref().is_some_and(|local| !local.capabilities().is_isolated);
     let options = Options { lock, ..Options::default() };
     let (engine, engine_task) = Engine::start(Arc::clone(&store), fleet.clone(), MachineClock::new(), options)
         .await
@@ -92,7 +103,7 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
     // Before the first effect: instances that are set up now stand on it.
     fleet.stand_on(state.environments().clone());
     let key = state.store().workload_key().await.map_err(|error| error.to_string())?;
-    fleet.identify_with(Signer::new(&key, state.config().address()));
+    fleet.identify_with(Signer::new(&key, state.config().address_by_number()));
     state.environments().start();
     fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
@@ -101,6 +112,7 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
         None => None,
     };
     let router = routes(&state);
+    agents::serve_api(&router, fleet.folders())?;
     let handle = Handle::new();
     tokio::spawn(stop_on_signal(state.clone(), handle.clone()));
     let chores = tokio::spawn(chores(state.clone()));
@@ -115,7 +127,12 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
     tokio::spawn(atelier_studio::files::sweep::run(state.studio().clone()));
     tokio::spawn(crate::server::collector::run(state.clone()));
     tokio::spawn(crate::server::apps::keep(state.clone()));
-    for trouble in [state.config().apps_trouble(), state.config().apps_caution()].into_iter().flatten() {
+    let cautions = [
+        state.config().apps_trouble(),
+        state.config().apps_caution(),
+        atelier_studio::engines::cookie_caution(&state.config().address(), !shares_network),
+    ];
+    for trouble in cautions.into_iter().flatten() {
         tracing::warn!("{trouble}");
     }
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -135,7 +152,12 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
         let router = router.clone().layer(axum::Extension(AppPort(port)));
         tokio::spawn(serve(listener, tls.clone(), handle.clone(), router, gate.clone()));
     }
-    let served = serve(listener, tls, handle, router, gate).await;
+    let mut all = tokio::task::JoinSet::new();
+    for listener in listeners {
+        all.spawn(serve(listener, tls.clone(), handle.clone(), router.clone(), gate.clone()));
+    }
+    // Both families end together, by the handle.
+    let served = all.join_all().await.into_iter().collect::<std::io::Result<Vec<()>>>();
     chores.abort();
     // Whoever is connected hears that the server stops; those who take nothing are not waited for.
     if let Some(ssh_task) = ssh_task
@@ -159,6 +181,8 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
         tracing::warn!("the database did not answer; its connections are dropped");
     }
     let running = fleet.connected();
+    // Nodes that run on need what was changed about the machine for them.
+    undo_network(&installation, fleet.folders());
     if running > 0 {
         tracing::info!(
             "{running} nodes go on running, with their jobs; start the server again and it finds them, or end them \
@@ -167,7 +191,7 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
         );
     }
     tracing::info!("Atelier has stopped");
-    served.map_err(|error| format!("the server stopped: {error}"))
+    served.map(drop).map_err(|error| format!("the server stopped: {error}"))
 }
 
 /// Answers at one port until the handle says that it is enough.
@@ -294,6 +318,83 @@ fn make_folder(folder: &std::path::Path) -> Result<(), String> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).map_err(|error| format!("data: the directory {} cannot be made: {error}", folder.display()))
+}
+
+/// Listeners that whoever started the server holds open for it, so that nobody takes their ports while it
+/// restarts (`LISTEN_FDS`, as systemd does it).
+struct Handed(Vec<Result<TcpListener, String>>);
+
+impl Handed {
+    fn from_env() -> Self {
+        let mut given = listenfd::ListenFd::from_env();
+        let count = given.len();
+        let take = |index| {
+            let listener = given.take_tcp_listener(index).transpose()?;
+            let cannot =
+                |error: std::io::Error| format!("listen: the listener that was handed over cannot be used: {error}");
+            Some(listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener)).map_err(cannot))
+        };
+        Self((0..count).filter_map(take).collect())
+    }
+
+    /// The one for an address, if it was handed over. One that listens everywhere is the one for its port.
+    fn take(&mut self, address: SocketAddr) -> Option<Result<TcpListener, String>> {
+        let fits = |one: &Result<TcpListener, String>| match one {
+            Ok(listener) => listener.local_addr().is_ok_and(|own| {
+                own.port() == address.port() && (own.ip() == address.ip() || own.ip().is_unspecified())
+            }),
+            Err(_) => true,
+        };
+        let index = self.0.iter().position(fits)?;
+        Some(self.0.swap_remove(index))
+    }
+
+    /// One that no setting names would listen and answer nobody.
+    fn refuse_rest(self) -> Result<(), String> {
+        let Some(Ok(one)) = self.0.into_iter().next() else { return Ok(()) };
+        let address = one.local_addr().map_or_else(|_| "a listener".to_owned(), |address| address.to_string());
+        Err(format!("listen: {address} was handed over, but no setting names it; set listen to that address"))
+    }
+}
+
+/// Listens on loopback of both families where one is asked for: whoever has the other's port would be taken
+/// for us by programs that say “localhost”.
+fn bind_both(handed: &mut Handed, address: SocketAddr) -> Result<Vec<TcpListener>, String> {
+    let first = handed.take(address).unwrap_or_else(|| bind("listen", address))?;
+    let other: std::net::IpAddr = match address.ip() {
+        ip if ip == std::net::Ipv4Addr::LOCALHOST => std::net::Ipv6Addr::LOCALHOST.into(),
+        ip if ip == std::net::Ipv6Addr::LOCALHOST => std::net::Ipv4Addr::LOCALHOST.into(),
+        _ => return Ok(vec![first]),
+    };
+    let port = first.local_addr().map_or(address.port(), |own| own.port());
+    if let Some(second) = handed.take(SocketAddr::new(other, port)) {
+        return Ok(vec![first, second?]);
+    }
+    match TcpListener::bind((other, port)) {
+        Ok(second) => {
+            second.set_nonblocking(true).map_err(|error| format!("listen: {other} cannot be used: {error}"))?;
+            Ok(vec![first, second])
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            Err(format!("listen: port {port} of {other} is taken by another program, which could pose as this server"))
+        }
+        // A machine without that family.
+        Err(_) => Ok(vec![first]),
+    }
+}
+
+/// The addresses of a database elsewhere, which is nobody's but ours.
+async fn database_addresses(config: &Config) -> Vec<(std::net::Ipv4Addr, u16)> {
+    let Some(url) = config.database_url.as_ref().and_then(|url| url::Url::parse(url.expose_secret()).ok()) else {
+        return Vec::new();
+    };
+    let Some(host) = url.host_str() else { return Vec::new() };
+    let found = tokio::net::lookup_host((host, url.port().unwrap_or(5_432))).await;
+    let v4 = |address: SocketAddr| match address.ip().to_canonical() {
+        std::net::IpAddr::V4(ip) => Some((ip, address.port())),
+        std::net::IpAddr::V6(_) => None,
+    };
+    found.into_iter().flatten().filter_map(v4).collect()
 }
 
 fn bind(setting: &str, address: SocketAddr) -> Result<TcpListener, String> {

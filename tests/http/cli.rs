@@ -20,6 +20,8 @@ pub fn atelier() -> Command {
     }
     // It would be built from the network in each of them.
     command.env("ATELIER_ENVIRONMENT", "off");
+    // The network of the machine that runs tests stays as it is.
+    command.env("ATELIER_LOCAL_NETWORKS", "off");
     command
 }
 
@@ -486,4 +488,70 @@ fn a_simulation_needs_no_server_and_says_what_is_wrong() {
     assert!(said.contains("atelier: jobs[0].per_hour: "), "{said}");
     let missing = run(&folder.path().join("none.toml"), &[]);
     assert!(missing.status.code() == Some(2) && stderr(&missing).contains("none.toml could not be read"));
+}
+
+#[test]
+fn a_server_on_loopback_has_its_port_in_both_families() {
+    let folder = folder();
+    let server = Running::start(folder.path(), &[]);
+    server.wait_ready();
+    let mut other = TcpStream::connect(("::1", server.port)).expect("the server, not somebody else");
+    write!(other, "GET /healthz HTTP/1.0\r\n\r\n").expect("asks");
+    let mut text = String::new();
+    other.read_to_string(&mut text).expect("answers");
+    assert!(text.starts_with("HTTP/1.0 200"), "{text}");
+    server.stop();
+    // Whoever waits there would be handed people's tokens.
+    let port = free_port();
+    let _thief = std::net::TcpListener::bind(("::1", port)).expect("a port");
+    let output = atelier()
+        .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"])
+        .arg(folder.path())
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("could pose as this server"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_port_that_was_handed_over_is_never_free() {
+    let folder = folder();
+    let port = free_port();
+    // As systemd holds it.
+    let held = std::net::TcpListener::bind(("127.0.0.1", port)).expect("a port");
+    let start = |listen: u16| {
+        let own = env!("CARGO_BIN_EXE_atelier");
+        let socket: std::os::fd::OwnedFd = held.try_clone().expect("another handle").into();
+        Command::new("sh")
+            .args(["-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\" 3<&0 </dev/null", "sh", own, "serve", "--listen"])
+            .arg(format!("127.0.0.1:{listen}"))
+            .args(["--environment", "off", "--local-networks", "off", "--data"])
+            .arg(folder.path())
+            .stdin(Stdio::from(socket))
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts")
+    };
+    for _ in 0..2 {
+        // Who calls while nobody answers waits for the next server.
+        let early = std::thread::spawn(move || get(port, "/healthz"));
+        let server = Running { child: start(port), port };
+        server.wait_ready();
+        assert!(early.join().expect("ends").is_some_and(|text| text.contains("200 OK")));
+        let (code, log) = server.stop();
+        assert_eq!(code, 0, "{log}");
+        assert!(std::net::TcpListener::bind(("127.0.0.1", port)).is_err(), "nobody takes it meanwhile");
+    }
+    let output = start(free_port()).wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no setting names it"), "{}", stderr(&output));
+}
+
+#[test]
+fn where_cookies_can_be_taken_the_server_says_so() {
+    let folder = folder();
+    let server = Running::start(folder.path(), &[]);
+    server.wait_ready();
+    let (_, log) = server.stop();
+    assert!(log.contains("Session cookies can be stolen"), "{log}");
 }

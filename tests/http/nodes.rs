@@ -16,6 +16,8 @@ pub(super) fn atelier() -> Command {
     }
     // It would be built from the network in each of them.
     command.env("ATELIER_ENVIRONMENT", "off");
+    // The network of the machine that runs tests stays as it is.
+    command.env("ATELIER_LOCAL_NETWORKS", "off");
     command
 }
 
@@ -475,4 +477,50 @@ fn an_instance_that_is_given_away_has_no_secrets_and_is_its_new_owners() {
     studio.post("/instances/desk/start", &json!({}));
     settled(&studio, "running");
     studio.token = ines;
+}
+
+/// On a machine of the test's own: a network namespace, in which the server, its nodes and this test are.
+#[test]
+fn jobs_in_networks_of_their_own_reach_the_server_and_everything_is_undone() {
+    let is_root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").expect("is there")) == 0;
+    if !is_root || !Path::new("/usr/bin/bwrap").exists() {
+        println!("skipped: needs root and bubblewrap");
+        return;
+    }
+    let machine = atelier_confine::net::Namespace::new().expect("a namespace");
+    let test = || {
+        let forwarding = || std::fs::read_to_string("/proc/sys/net/ipv4/ip_forward").expect("is there");
+        std::fs::write("/proc/sys/net/ipv4/ip_forward", "0").expect("off");
+        let mut studio = Studio::start_with(&["--local-networks", "on"]);
+        studio
+            .post("/clusters", &json!({"name": "pool", "size": "local-half", "min": 0, "max": 1, "idle_seconds": 600}));
+        let port = studio.port;
+        let script = format!(
+            "echo $ATELIER_URL; atelier whoami | grep -c ines@example.org; cat /etc/resolv.conf | tail -n 1; \
+             python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 5)' 2>&1 | tail -n 1"
+        );
+        let made = studio.post("/jobs", &json!({"script": script, "cluster": "pool"}));
+        let id = made["id"].as_str().expect("an id");
+        studio.over(id);
+        let expected =
+            "http://127.0.0.1:80\n1\nnameserver 127.0.0.1\nConnectionRefusedError: [Errno 111] Connection refused\n";
+        assert_eq!(studio.log(id), expected);
+        let network = |studio: &Studio| {
+            let output = atelier().args(["network", "--data"]).arg(studio.data.path()).output().expect("runs");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let changes = network(&studio);
+        for part in
+            ["Firewall table inet atelier-", "Route 10.213.0.0/16", "forwarding is on; it was off", "1 links: at"]
+        {
+            assert!(changes.contains(part), "{part}: {changes}");
+        }
+        assert_eq!(forwarding(), "1\n");
+        studio.kill();
+        let ended = atelier().args(["stop-all", "--data"]).arg(studio.data.path()).output().expect("runs");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        assert_eq!(network(&studio), "Nothing is changed about this machine’s network.\n");
+        assert_eq!(forwarding(), "0\n");
+    };
+    machine.within(test).expect("entered");
 }

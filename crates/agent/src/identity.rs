@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, lchown, symlink};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,27 @@ use atelier_domain::UserId;
 use atelier_domain::text::is_id;
 use atelier_protocol::Identity;
 
-use crate::clock;
 use crate::config::AgentConfig;
 use crate::facts::Isolation;
 use crate::sandbox::PROGRAM;
+use crate::{clock, network};
 
 /// Where a private view has them.
 pub const INSIDE: &str = "/run/atelier/identity";
+/// What makes kernels listen on sockets of the file system, also those of notebooks that run as jobs.
+/// JupyterLab names a connection file for each of its kernels itself; others get one in a folder of their
+/// process, since the paths of sockets are short and those that Jupyter would choose are relative.
+const JUPYTER: &str = r#"import atexit
+import os
+import shutil
+import tempfile
+
+c = get_config()  # noqa: F821
+c.KernelManager.transport = "ipc"
+_folder = tempfile.mkdtemp(prefix="kernel-")
+atexit.register(shutil.rmtree, _folder, True)
+c.KernelManager.connection_file = os.path.join(_folder, "kernel.json")
+"#;
 /// The name of the file.
 const TOKEN: &str = "token";
 /// The least time between two questions for the same token.
@@ -60,10 +74,23 @@ impl Place {
         format!("{}/bin", self.inside)
     }
 
-    /// Makes the folder, with the program in it.
+    /// Where Jupyter finds settings of ours, as they see it.
+    pub fn jupyter(&self) -> String {
+        format!("{}/jupyter", self.inside)
+    }
+
+    /// Makes the folder, with the program and settings of Jupyter in it.
     pub fn make(&self, isolation: &Isolation) -> io::Result<()> {
-        let bin = self.folder.join("bin");
+        let (bin, jupyter) = (self.folder.join("bin"), self.folder.join("jupyter"));
         fs::DirBuilder::new().recursive(true).mode(0o711).create(&bin)?;
+        fs::DirBuilder::new().recursive(true).mode(0o755).create(&jupyter)?;
+        let settings = jupyter.join("jupyter_config.py");
+        if !settings.exists() {
+            let beside = jupyter.join("new");
+            fs::write(&beside, JUPYTER)?;
+            fs::set_permissions(&beside, fs::Permissions::from_mode(0o644))?;
+            fs::rename(beside, settings)?;
+        }
         let program = match isolation {
             Isolation::View(_) => PathBuf::from(PROGRAM),
             Isolation::Users | Isolation::None => std::env::current_exe()?,
@@ -120,7 +147,8 @@ impl Identities {
             return;
         }
         let renew_at = clock::now() + Duration::from_secs(told.renew_seconds).max(AGAIN);
-        self.known.insert(id, Known { url: told.url, renew_at, link, place });
+        let url = network::url(config).unwrap_or(told.url);
+        self.known.insert(id, Known { url, renew_at, link, place });
     }
 
     /// There is none any more.

@@ -9,6 +9,7 @@
 //! | `outbox`, `log` | what the server has not confirmed yet: events and output |
 //! | `identity` | tokens of those whose things run here |
 //! | `instance` | a person's workstation on the node: home, applications, terminals |
+//! | `network` | a network of one's own for each person, and what is served in it |
 //! | `sandbox` | one resident sandbox for each person, workers in it |
 //! | `launcher` | the other end: what runs inside a sandbox and starts the jobs' processes |
 //! | `wire` | what the two say to each other |
@@ -32,6 +33,7 @@ mod instance;
 mod launcher;
 mod link;
 mod log;
+mod network;
 mod outbox;
 mod processes;
 mod room;

@@ -35,6 +35,10 @@ pub fn run(config: &Path) -> Result<(), String> {
     let _ = setsid();
     set_child_subreaper(Some(Pid::INIT)).map_err(|error| format!("The agent cannot become a reaper: {error}."))?;
     let (isolation, mut warnings) = facts::isolation(&config);
+    if !matches!(isolation, facts::Isolation::View(_)) {
+        // Without a view nobody could be told where names are looked up.
+        config.network = None;
+    }
     let (node, limits) = confine(&config, &mut warnings);
     let gpus = Gpus::find(&config.gpus);
     let facts = facts::facts(&config, &isolation, limits, warnings, gpus.names());

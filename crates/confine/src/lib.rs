@@ -16,13 +16,14 @@
 //!
 //! Below it are `agent` (the agent itself) and `part-…`: groups of single jobs, made once and used again.
 //!
-//! Beside that, [`bubblewrap`] says whether people can have private views of the system here, and
-//! [`refuse_calls`] takes system calls away that no sandbox needs.
+//! Beside that, [`bubblewrap`] says whether people can have private views of the system here, [`net`] makes
+//! networks of their own, and [`refuse_calls`] takes system calls away that no sandbox needs.
 
 mod calls;
 mod detect;
 mod files;
 mod kill;
+pub mod net;
 mod node;
 mod part;
 mod view;

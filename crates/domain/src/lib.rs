@@ -26,6 +26,7 @@ mod keyed;
 pub mod marks;
 pub mod money;
 pub mod name;
+pub mod network;
 pub mod password;
 pub mod paths;
 pub mod portal;

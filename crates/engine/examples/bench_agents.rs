@@ -36,7 +36,13 @@ impl Driver for Paper {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { kind: "paper", limits: String::new(), isolation: String::new(), is_isolated: true }
+        Capabilities {
+            kind: "paper",
+            limits: String::new(),
+            isolation: String::new(),
+            is_isolated: true,
+            changes: Vec::new(),
+        }
     }
 
     fn capacity(&self) -> Later<'_, Resources> {

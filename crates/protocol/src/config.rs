@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use atelier_domain::compute::{NodeId, Resources};
+use atelier_domain::network::{Egress, Range, Separation};
 use serde::{Deserialize, Serialize};
 
 /// What an agent is told. Drivers write it as JSON, with rights `0600`; what has a default may be left out.
@@ -57,6 +58,24 @@ pub struct AgentConfig {
     /// Who vouches for the server at `wss://`, as a PEM file; without it, whom the machine trusts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
+    /// How people's networks are kept apart; not at all if it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkConfig>,
+}
+
+/// The networks of the people on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkConfig {
+    /// How they are kept apart.
+    pub separation: Separation,
+    /// Which addresses they have.
+    pub range: Range,
+    /// Where they lead.
+    pub egress: Egress,
+    /// Where all agents of the machine write down who has which address, in the data directory.
+    pub folder: PathBuf,
+    /// The socket at which the server answers what runs in them.
+    pub api: PathBuf,
 }
 
 fn default_host() -> String {
@@ -102,6 +121,7 @@ impl AgentConfig {
             log_limit_mib: default_log_limit_mib(),
             blob_limit_mib: default_blob_limit_mib(),
             ca: None,
+            network: None,
         }
     }
 

@@ -17,7 +17,7 @@ mod node;
 pub mod remote;
 pub mod terminal;
 
-pub use config::AgentConfig;
+pub use config::{AgentConfig, NetworkConfig};
 pub use frame::{
     Bytes, DecodeError, MAX_BYTES, MAX_FRAME, MAX_HELLO, decode_bytes, decode_first, decode_to_agent, decode_to_server,
     encode,

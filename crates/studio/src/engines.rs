@@ -92,10 +92,24 @@ pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
     for driver in caller.studio.fleet().drivers() {
         let site = detail.sites.iter_mut().find(|site| site.name == driver.site().as_str());
         if let Some(site) = site {
-            site.driver = Some(driver.capabilities());
+            let mut found = driver.capabilities();
+            if let Some(caution) = cookie_caution(&caller.studio.settings().address, found.is_isolated) {
+                found.isolation = format!("{} {caution}", found.isolation);
+            }
+            site.driver = Some(found);
         }
     }
     Ok(detail)
+}
+
+/// What users who share the server's network can take from each other, if so: cookies ignore ports, so a
+/// program on another port of the same host is sent those of the portal unless only TLS carries them.
+pub fn cookie_caution(address: &str, is_isolated: bool) -> Option<String> {
+    (!is_isolated && !address.starts_with("https:")).then(|| {
+        "Session cookies can be stolen: users share this machine’s network and the portal has no TLS, so a job can \
+         pose as the portal on another port. Set up TLS, or give users separate networks."
+            .to_owned()
+    })
 }
 
 /// Pauses all acting; planning goes on. Needs `engine.write`.

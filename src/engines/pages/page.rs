@@ -135,7 +135,14 @@ fn sites(sites: &[SiteRow]) -> AnyView {
                     } else {
                         html! { <Banner tone=Tone::Warning text=driver.isolation.clone()/> }
                     };
-                    html! { <p class="muted">{driver.limits.clone()}</p>{isolation} }
+                    let changes = (!driver.changes.is_empty()).then(|| {
+                        let lines: Vec<_> =
+                            driver.changes.iter().map(|line| html! { <li>{line.clone()}</li> }).collect();
+                        html! {
+                            <details><summary>"Changes to this machine’s network"</summary><ul>{lines}</ul></details>
+                        }
+                    });
+                    html! { <p class="muted">{driver.limits.clone()}</p>{isolation}{changes} }
                 }
                 None => html! {
                     <Banner

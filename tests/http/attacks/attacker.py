@@ -90,9 +90,10 @@ def abstract_names():
 @attempt
 def server_ports_on_other_addresses():
     # Whoever takes “localhost” for the other family would send tokens here.
+    port = int(os.environ["ATELIER_URL"].rsplit(":", 1)[1])
     with socket.socket(socket.AF_INET6) as stream:
-        stream.bind(("::1", given["port"]))
-        return "[::1]:%d" % given["port"]
+        stream.bind(("::1", port))
+        return "[::1]:%d" % port
 
 
 @attempt

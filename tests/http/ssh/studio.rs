@@ -15,6 +15,8 @@ fn atelier() -> Command {
     }
     // It would be built from the network in each of them.
     command.env("ATELIER_ENVIRONMENT", "off");
+    // The network of the machine that runs tests stays as it is.
+    command.env("ATELIER_LOCAL_NETWORKS", "off");
     command
 }
 

@@ -43,6 +43,7 @@ use crate::facts::Isolation;
 use crate::identity::Identities;
 use crate::instance::Ask;
 use crate::link::{FromLink, keep_connected};
+use crate::network::Networks;
 use crate::outbox::Outbox;
 use crate::room::Room;
 use crate::sample::Sampler;
@@ -139,6 +140,8 @@ pub struct Agent {
     hosted: Hosted,
     /// Tokens of those whose things run here.
     identities: Identities,
+    /// Networks of those whose things run here; nothing where all share the machine's.
+    networks: Option<Networks>,
 }
 
 impl Agent {
@@ -150,6 +153,7 @@ impl Agent {
         let connecting = tokio::spawn(keep_connected(config.clone(), sender.clone(), Arc::clone(&is_last)));
         let room = Room::new(config.shape, config.gpus.clone());
         let temporaries = Temporaries::new(config.folder.join("tmp"));
+        let networks = Networks::new(&config);
         let mut agent = Self {
             config,
             facts,
@@ -181,6 +185,7 @@ impl Agent {
             life: Life::new(clock::now()),
             hosted: Hosted::default(),
             identities: Identities::default(),
+            networks,
         };
         let why = agent.turns(inbox).await?;
         tracing::info!(why, "the agent ends");

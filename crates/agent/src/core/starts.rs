@@ -172,6 +172,9 @@ impl Agent {
             return Ok(());
         };
         let Some(held) = self.parts.get_mut(&part) else { return Ok(()) };
+        if let Some(networks) = &self.networks {
+            networks.name_peers(&mut held.start);
+        }
         let start = &held.start;
         let gpus = held.gpus.as_deref().unwrap_or_default();
         // In a private view there are the node's own cards and no others, counted from 0.

@@ -74,9 +74,18 @@ impl Agent {
         if owner == person.id {
             folders.identity = identity::prepare(&self.config, &self.isolation, &person.id);
         }
+        // What runs scripts of somebody else, or has only loopback, is joined to nothing of the person's.
+        let network = match &mut self.networks {
+            Some(networks) if !mounts.is_some_and(|mounts| mounts.has_own_network) => {
+                let joined = uid.filter(|_| owner == person.id);
+                Some(networks.of(&owner, joined).map_err(|error| format!("its network cannot be made: {error}"))?)
+            }
+            _ => None,
+        };
         let open = || -> std::io::Result<Sandbox> {
             let (ours, theirs) = wire::pair()?;
-            let started = sandbox::start(&self.config, &self.isolation, person, &folders, kind, theirs)?;
+            let space = network.as_ref().map(|network| network.namespace());
+            let started = sandbox::start(&self.config, &self.isolation, person, &folders, kind, theirs, space)?;
             let channel = Channel::listen(ours, self.inbox.clone(), move |said| Happening::Sandbox(id, said))?;
             Ok(Sandbox {
                 owner: Some(owner),
@@ -93,6 +102,7 @@ impl Agent {
                 complaints: started.complaints,
                 idle_since: clock::now(),
                 is_pinned: false,
+                _network: network,
             })
         };
         let sandbox = open().map_err(|error| error.to_string())?;

@@ -10,8 +10,10 @@ use atelier_protocol::SetUp;
 
 /// The longest path of a socket is 108 bytes.
 const LONGEST_SOCKET: usize = 100;
-/// As long as `/` and the longest name of an application with its ending.
-const SOCKET_NAME: usize = 22;
+/// The folder of kernels' sockets, beside those of applications. Jupyter makes it, for its user alone.
+pub const KERNELS: &str = "kernels";
+/// As long as the longest name of a socket with its folder: `/kernels/kernel-<36 letters>-ipc-<number>`.
+const SOCKET_NAME: usize = 59;
 /// The name under which the workspace's files stand in every home, where JupyterLab shows them.
 const WORKSPACE: &str = "workspace";
 /// So many logs of earlier set-ups are kept.

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use atelier_protocol::{Person, SetUp};
 
-use super::folders::Folders;
+use super::folders::{Folders, KERNELS};
 use crate::config::AgentConfig;
 use crate::environment::PATH;
 use crate::facts::Isolation;
 use crate::identity::{self, Place};
+use crate::network;
 
 /// Where the sockets of applications are in a private view.
 const APPS: &str = "/run/atelier/apps";
@@ -102,7 +103,7 @@ impl Plan<'_> {
         }
         let run = if has_view { PathBuf::from(APPS) } else { self.folders.run.clone() };
         let home_inside = if has_view { format!("/home/{}", set_up.person.handle) } else { home.display().to_string() };
-        let variables = self.variables(&layer_inside, is_scratch);
+        let variables = self.variables(&layer_inside, &run, is_scratch);
         let inside = Inside {
             environment: self.environment(&home_inside, &variables),
             home: home_inside,
@@ -116,7 +117,7 @@ impl Plan<'_> {
     }
 
     /// What makes programs find the layer and its base, and know where they are.
-    fn variables(&self, layer: &Path, is_scratch: bool) -> Vec<(String, String)> {
+    fn variables(&self, layer: &Path, run: &Path, is_scratch: bool) -> Vec<(String, String)> {
         let set_up = self.set_up;
         let mut path = format!("{}/bin", layer.display());
         if let Some(base) = &set_up.base {
@@ -135,20 +136,28 @@ impl Plan<'_> {
             ("ATELIER_INSTANCE".to_owned(), set_up.name.clone()),
             ("ATELIER_WORKSPACE".to_owned(), set_up.workspace.clone()),
         ];
+        if !is_scratch {
+            // Connection files and sockets of kernels.
+            all.push(("JUPYTER_RUNTIME_DIR".to_owned(), run.join(KERNELS).display().to_string()));
+        }
         if let Some(base) = &set_up.base {
             // What the base has beside packages: kernels, settings, the pages of JupyterLab.
-            for (name, place) in [
+            for (name, below) in [
                 ("JUPYTER_PATH", "share/jupyter"),
                 ("JUPYTER_CONFIG_PATH", "etc/jupyter"),
                 ("JUPYTERLAB_DIR", "share/jupyter/lab"),
             ] {
-                let mut value = base.join(place).display().to_string();
+                let mut value = base.join(below).display().to_string();
                 if let (Some(kernels), "JUPYTER_PATH") = (&set_up.kernels, name) {
                     value = format!("{value}:{}", kernels.display());
+                }
+                if !is_scratch && name == "JUPYTER_CONFIG_PATH" {
+                    value = format!("{}:{value}", place.jupyter());
                 }
                 all.push((name.to_owned(), value));
             }
         }
+        all.extend(network::variables(self.config));
         // What opens doors is not for scripts that the person has not accepted.
         let is_secret = |name: &str| {
             let name = name.to_ascii_uppercase();
@@ -158,7 +167,8 @@ impl Plan<'_> {
         if let Some((_, url)) =
             set_up.environment.iter().find(|(name, _)| name == "ATELIER_URL").filter(|_| !is_scratch)
         {
-            all.extend(identity::variables(url, &place));
+            let url = network::url(self.config).unwrap_or_else(|| url.clone());
+            all.extend(identity::variables(&url, &place));
         }
         all
     }

@@ -46,7 +46,8 @@ pub async fn connect(config: &AgentConfig) -> Result<Wire, String> {
     }
 }
 
-async fn unix(path: &Path) -> Result<UnixStream, String> {
+/// A connection to a socket of this machine, however long its path is.
+pub async fn unix(path: &Path) -> Result<UnixStream, String> {
     let cannot = |error: std::io::Error| format!("{}: {error}", path.display());
     if path.as_os_str().len() <= LONG_PATH {
         return patiently(path).await.map_err(cannot);

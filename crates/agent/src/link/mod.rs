@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use atelier_protocol::{Bytes, ToAgent, decode_bytes, decode_to_agent};
+pub use dial::unix;
 use futures_util::{SinkExt, StreamExt};
 use rand::Rng;
 pub use stream::{Stream, open as stream};

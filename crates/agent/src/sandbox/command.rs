@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use atelier_confine::net::Namespace;
 use atelier_protocol::Person;
 
 use super::person::PersonFolders;
@@ -14,8 +15,8 @@ use super::{Kind, devices};
 use crate::config::AgentConfig;
 use crate::environment::Places;
 use crate::facts::Isolation;
-use crate::identity;
 use crate::instance::mounts::{Bind, python_of};
+use crate::{identity, network};
 
 /// What a sandbox sees of the system, as far as it is there; nothing of it can be written.
 const SYSTEM: [&str; 10] =
@@ -42,10 +43,18 @@ pub fn start(
     folders: &PersonFolders,
     kind: Kind,
     socket: OwnedFd,
+    network: Option<&Namespace>,
 ) -> io::Result<Started> {
     let program = std::env::current_exe()?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let variables = folders.mounts.as_ref().map_or_else(Vec::new, |mounts| mounts.variables.clone());
+    let mut variables = folders.mounts.as_ref().map_or_else(Vec::new, |mounts| mounts.variables.clone());
+    if folders.identity.is_some() && !variables.iter().any(|(name, _)| name == "JUPYTER_CONFIG_PATH") {
+        let place = identity::Place::of(config, isolation, &person.id);
+        variables.push(("JUPYTER_CONFIG_PATH".to_owned(), place.jupyter()));
+    }
+    if folders.mounts.is_none() {
+        variables.extend(network::variables(config));
+    }
     let tools = folders.identity.as_ref().map(|_| identity::tools(config, isolation, &person.id));
     let (mut command, places) = match isolation {
         Isolation::View(bwrap) => {
@@ -72,7 +81,10 @@ pub fn start(
     let (complaints, complain) = io::pipe()?;
     command.env_clear().current_dir("/").process_group(0);
     command.stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(complain);
-    let pid = command.spawn()?.id();
+    let pid = match network {
+        Some(network) => network.briefly(|| command.spawn())??.id(),
+        None => command.spawn()?.id(),
+    };
     Ok(Started { pid, places, complaints: File::from(OwnedFd::from(complaints)) })
 }
 
@@ -111,7 +123,13 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
         command.arg("--dev-bind").arg(&device).arg(&device);
     }
     // Where names are looked up, on machines where that is a link into here.
-    if Path::new("/run/systemd/resolve").exists() {
+    let own_names = network::names(config);
+    if let (Some(own), Ok(names)) = (&own_names, fs::canonicalize("/etc/resolv.conf")) {
+        if !names.starts_with("/etc") {
+            folders_above(command, &names);
+        }
+        command.arg("--ro-bind").arg(own).arg(names);
+    } else if Path::new("/run/systemd/resolve").exists() {
         command.args(["--dir", "/run/systemd", "--ro-bind", "/run/systemd/resolve", "/run/systemd/resolve"]);
     }
     match kind {
@@ -129,11 +147,16 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
     }
     let environments = environments(config);
     for bind in environments.iter().chain(mounts.iter().flat_map(|mounts| &mounts.binds)) {
-        let above: Vec<&Path> = bind.to.ancestors().skip(1).filter(|folder| folder.parent().is_some()).collect();
-        for folder in above.into_iter().rev() {
-            command.arg("--dir").arg(folder);
-        }
+        folders_above(command, &bind.to);
         command.arg(if bind.is_writable { "--bind" } else { "--ro-bind" }).arg(&bind.from).arg(&bind.to);
+    }
+}
+
+/// Makes the folders that something is to lie in.
+fn folders_above(command: &mut Command, path: &Path) {
+    let above: Vec<&Path> = path.ancestors().skip(1).filter(|folder| folder.parent().is_some()).collect();
+    for folder in above.into_iter().rev() {
+        command.arg("--dir").arg(folder);
     }
 }
 

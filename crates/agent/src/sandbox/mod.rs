@@ -71,6 +71,8 @@ pub struct Sandbox {
     pub idle_since: Instant,
     /// Whether it stays although nothing of a job runs in it: an instance is there.
     pub is_pinned: bool,
+    /// The network that it is in, if that is not the machine's: held for as long as it needs it.
+    pub _network: Option<Arc<crate::network::Network>>,
 }
 
 /// One worker.

@@ -237,3 +237,20 @@ async fn what_waits_is_given_back_and_what_has_begun_goes_on() {
     assert!(!server.events.contains(&atelier_protocol::Event::GivenBack(part(1))));
     assert_eq!(server.text(part(2)), "");
 }
+
+/// What Jupyter reads in every job; it is run here the way Jupyter runs it.
+#[tokio::test]
+async fn a_notebook_that_runs_as_a_job_has_a_kernel_that_nobody_else_can_reach() {
+    let (_agent, mut server) = Agent::with_server().await;
+    let look = r"python3 - <<'END'
+import os
+from types import SimpleNamespace as Some
+c = Some(KernelManager=Some())
+exec(open(os.environ['JUPYTER_CONFIG_PATH'] + '/jupyter_config.py').read(), {'get_config': lambda: c})
+file = c.KernelManager.connection_file
+print(c.KernelManager.transport, oct(os.stat(os.path.dirname(file)).st_mode & 0o777), len(file) < 60)
+END";
+    server.start(&script(1, look)).await;
+    server.off(part(1)).await;
+    assert_eq!(server.text(part(1)), "ipc 0o700 True\n");
+}

@@ -11,6 +11,7 @@ mod instance;
 mod isolation;
 mod jobs;
 mod link;
+mod network;
 mod output;
 mod scripts;
 mod streams;

@@ -39,6 +39,8 @@ pub struct Capabilities {
     pub isolation: String,
     /// Whether that is as it should be, so that nothing needs a look.
     pub is_isolated: bool,
+    /// What is changed about the machine for that, in sentences.
+    pub changes: Vec<String>,
 }
 
 /// Makes and removes nodes on one site. Every call may come twice and must then do no harm; errors are for

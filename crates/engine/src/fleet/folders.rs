@@ -20,6 +20,16 @@ impl Folders {
         &self.data
     }
 
+    /// What was changed about this machine for people's networks, and who has which address in them.
+    pub fn network(&self) -> PathBuf {
+        self.data.join("network")
+    }
+
+    /// Where what runs in those networks reaches the server.
+    pub fn api_socket(&self) -> PathBuf {
+        self.data.join("api.sock")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.data.join("logs")
     }

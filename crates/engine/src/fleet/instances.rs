@@ -124,6 +124,8 @@ fn jupyter() -> App {
         "--ServerApp.base_url=/",
         "--ServerApp.allow_remote_access=True",
         "--ServerApp.quit_button=False",
+        // Anybody who reaches a kernel's ports reads all that it prints: no key is asked for there.
+        "--KernelManager.transport=ipc",
         "--IdentityProvider.token=",
         "--PasswordIdentityProvider.hashed_password=",
         "--LabApp.news_url=None",

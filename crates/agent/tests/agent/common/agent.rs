@@ -97,7 +97,7 @@ impl Drop for Agent {
             let _ = child.wait();
         }
         if let Some(confinement) = Confinement::detect() {
-            let node = confinement.node(&self.config.installation, NODE.0);
+            let node = confinement.node(&self.config.installation, self.config.node.0);
             let _ = node.kill_all();
             let _ = node.remove();
         }

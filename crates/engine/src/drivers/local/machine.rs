@@ -51,6 +51,8 @@ pub struct Settings {
     pub carried: Option<super::Carried>,
     /// Where Python environments are, and the Python that they stand on.
     pub environments: Option<(std::path::PathBuf, std::path::PathBuf)>,
+    /// Networks of people's own; none where they share the machine's.
+    pub network: Option<super::NetworkSettings>,
 }
 
 impl Default for Settings {
@@ -62,6 +64,7 @@ impl Default for Settings {
             program: None,
             carried: None,
             environments: None,
+            network: None,
         }
     }
 }

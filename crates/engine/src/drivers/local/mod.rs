@@ -5,6 +5,7 @@
 
 mod gpus;
 mod machine;
+mod network;
 mod process;
 mod program;
 
@@ -18,6 +19,7 @@ use atelier_domain::text::Problem;
 use atelier_domain::world::FoundNode;
 use atelier_protocol::AgentConfig;
 pub use machine::{Isolation, Machine, Settings};
+pub use network::{NetworkSettings, changes as network_changes, undo as undo_network};
 pub use process::{end_node as end, stop_all};
 pub use program::Carried;
 use tokio::sync::OnceCell;
@@ -47,6 +49,8 @@ struct Inner {
     /// Held from looking which GPUs are free until the choice is written down.
     choosing: Mutex<()>,
     confinement: Option<atelier_confine::Confinement>,
+    /// Made ready when the first node, or somebody who asks, needs it.
+    network: std::sync::OnceLock<network::Prepared>,
 }
 
 impl Local {
@@ -68,6 +72,7 @@ impl Local {
             launching: Mutex::default(),
             choosing: Mutex::default(),
             confinement: atelier_confine::Confinement::detect(),
+            network: std::sync::OnceLock::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -96,6 +101,14 @@ impl Local {
             opened.unwrap_or_else(|error| Err(error.to_string()))
         });
         opened.await.copied()
+    }
+
+    /// The networks of people, where they have private views.
+    fn network(&self) -> Option<&network::Prepared> {
+        let (machine, settings) = (&self.inner.machine, &self.inner.settings);
+        let has_view = machine.has_own_users(settings.isolation) && !machine.has_users_alone(settings.isolation);
+        let prepare = || network::prepare(&self.inner.installation, &self.inner.folders, settings.network.as_ref());
+        has_view.then(|| self.inner.network.get_or_init(prepare))
     }
 
     async fn program(&self) -> Result<PathBuf, String> {
@@ -128,6 +141,7 @@ impl Local {
         config.alone_seconds = settings.alone_seconds;
         config.isolate = settings.isolation != Isolation::Off;
         config.view = settings.isolation == Isolation::View;
+        config.network = self.network().and_then(|network| network.config.clone());
         let _choosing = self.inner.choosing.lock().unwrap_or_else(PoisonError::into_inner);
         if new.shape.gpus > 0 {
             let held = gpus::held(&folders.nodes(), new.node)?;
@@ -189,7 +203,12 @@ impl Driver for Local {
             }
         };
         let (isolation, is_isolated) = self.inner.machine.isolation(self.inner.settings.isolation);
-        Capabilities { kind: "local", limits: limits.into(), isolation, is_isolated }
+        let (isolation, is_isolated) = match self.network() {
+            Some(network) => (format!("{isolation} {}", network.sentence), is_isolated && network.is_separate),
+            None => (format!("{isolation} Users also share this machine’s network."), false),
+        };
+        let changes = network::changes(&self.inner.installation, &self.inner.folders);
+        Capabilities { kind: "local", limits: limits.into(), isolation, is_isolated, changes }
     }
 
     fn capacity(&self) -> Later<'_, Resources> {
