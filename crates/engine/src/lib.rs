@@ -9,3 +9,4 @@ pub mod hands;
 pub mod live;
 pub mod run;
 pub mod store;
+pub mod uids;

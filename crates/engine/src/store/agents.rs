@@ -1,14 +1,12 @@
 //! How agents show who they are, and as whom people run on the server's own machine.
 
 use atelier_domain::compute::NodeId;
+use atelier_domain::uids::Uids;
 use atelier_domain::{Timestamp, UserId};
 use sha2::{Digest as _, Sha256};
 use sqlx::Row as _;
 
 use super::{Result, Store};
-
-/// Where the numbers of people's own users begin: far above what systems give out.
-const FIRST_UID: i64 = 200_000;
 
 /// As whom somebody runs on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +107,23 @@ impl Store {
         Ok(())
     }
 
+    /// From now on people get these users of the system. Whoever has one keeps it.
+    pub fn number_people(&self, uids: Uids) {
+        // Set once, at the start of the server.
+        let _ = self.uids.set(uids);
+    }
+
+    /// Which users of the system people get.
+    pub fn uids(&self) -> Uids {
+        self.uids.get().copied().unwrap_or_default()
+    }
+
+    /// The numbers of all users that people have.
+    pub async fn local_uids(&self) -> Result<Vec<u32>> {
+        let rows = self.reader.rows(sqlx::query("select uid from local_users order by uid")).await?;
+        Ok(rows.iter().filter_map(|row| u32::try_from(row.get::<i64, _>(0)).ok()).collect())
+    }
+
     /// As whom that person runs on the server's own machine; made when it is first asked for, and kept for
     /// good.
     pub async fn local_user(&self, user: &UserId) -> Result<LocalUser> {
@@ -125,10 +140,12 @@ impl Store {
         if let Some(row) = sqlx::query(look).bind(user.as_str()).fetch_optional(&mut *tx).await? {
             return Ok(local_user(&row));
         }
+        let first = i64::from(self.uids().first());
         let next: i64 = sqlx::query_scalar("select coalesce(max(uid) + 1, $1) from local_users")
-            .bind(FIRST_UID)
+            .bind(first)
             .fetch_one(&mut *tx)
             .await?;
+        let next = next.max(first);
         let taken: Vec<String> = sqlx::query_scalar("select handle from local_users").fetch_all(&mut *tx).await?;
         let free = |handle: &String| !taken.contains(handle);
         let handle = std::iter::once(wanted.clone())
