@@ -54,7 +54,7 @@ pub async fn show(asked: Asked, parameters: Parameters) -> Answered {
             roles: person.roles.iter().map(|role| role.key()).collect(),
         },
         workspace: WorkspaceView { id: workspace.id.as_str(), slug: &workspace.slug, name: &workspace.name },
-        from: actor.origin.as_deref(),
+        from: actor.origin.as_ref().map(|origin| origin.name.as_str()),
         links: Links {
             sizes: "/api/v1/sizes",
             clusters: "/api/v1/clusters",

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_domain::session;
 use atelier_domain::time::Span;
+use atelier_domain::uids::Uids;
 use atelier_engine::drivers::local::{Isolation, Settings as LocalSettings};
 use atelier_engine::environments::Settings as EnvironmentSettings;
 use atelier_studio::studio::Settings;
@@ -140,6 +141,13 @@ pub const SETTINGS: &[Setting] = &[
         "on",
         "How people are kept apart on the server's own machine: by users of their own and, with bubblewrap, private \
          views; by users alone; not at all",
+    ),
+    setting(
+        "first_uid",
+        "N",
+        "",
+        "The first of 60,000 user numbers that people and their scripts get on the server's own machine \
+         [default: where they began before, else 2100000000]",
     ),
     setting(
         "environment",
@@ -317,6 +325,8 @@ pub struct Config {
     pub currency: String,
     /// How nodes are made on the server's own machine; none if they are not.
     pub local: Option<LocalSettings>,
+    /// Where the user numbers of people begin; as before if nobody says.
+    pub first_uid: Option<u32>,
     /// The Python environment of instances.
     pub environments: EnvironmentSettings,
     pub log: String,
@@ -450,6 +460,7 @@ impl Config {
                 };
                 layers.parse("local_nodes", switch)?.then_some(settings)
             },
+            first_uid: layers.optional("first_uid", |value| whole(value, *Uids::FIRST.start(), *Uids::FIRST.end()))?,
             environments: parse_environments(layers)?,
             log: layers.parse("log", |value| {
                 tracing_subscriber::EnvFilter::try_new(value)

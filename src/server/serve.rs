@@ -1,13 +1,14 @@
 //! Starting, running and stopping the server.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_engine::clock;
 use atelier_engine::drivers::Driver;
 use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings};
-use atelier_engine::fleet::{Fleet, Signer};
+use atelier_engine::fleet::{Fleet, Signer, workload_key};
 use atelier_engine::live::Cut;
 use atelier_engine::run::{DataLock, Engine, MachineClock, Options, StartError, make_room};
 use atelier_engine::store::{Missing, Store};
@@ -56,6 +57,11 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
         .local
         .as_ref()
         .is_some_and(|local| machine.has_own_users(local.isolation) && !machine.has_users_alone(local.isolation));
+    if has_own_users {
+        for warning in atelier_engine::uids::settle(&store, config.first_uid, Path::new("/etc")).await? {
+            tracing::warn!("{warning}");
+        }
+    }
     let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
     let local = match &config.local {
         Some(settings) => {
@@ -78,8 +84,9 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
     agents::listen(&state, fleet.folders())?;
     // Before the first effect: instances that are set up now stand on it.
     fleet.stand_on(state.environments().clone());
-    let key = state.store().workload_key().await.map_err(|error| error.to_string())?;
+    let key = workload_key(&state.config().data).map_err(|error| format!("the key of tokens: {error}"))?;
     fleet.identify_with(Signer::new(&key, state.config().address()));
+    state.store().know_uploads(clock::now()).await.map_err(|error| error.to_string())?;
     state.environments().start();
     fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());

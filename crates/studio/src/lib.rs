@@ -36,6 +36,8 @@ pub mod search;
 pub mod secret;
 pub mod sizes;
 pub mod studio;
+pub mod token_scope;
 pub mod tokens;
 pub mod typed;
+pub mod uploads;
 pub mod workloads;

@@ -20,7 +20,7 @@ struct FilesView {
 }
 
 /// `POST /files`, as `multipart/form-data`. The same content is kept once, whoever sends it and however
-/// often.
+/// often; each can name only what they have sent.
 pub async fn keep(asked: Asked, parameters: Parameters, State(state): State<AppState>, request: Request) -> Answered {
     parameters.none_left(&[])?;
     // Nobody's files are taken for nothing.
@@ -50,6 +50,8 @@ pub async fn keep(asked: Asked, parameters: Parameters, State(state): State<AppS
         return Err(Refusal::field("files", "There is no file in this. Send at least one, with its file name."));
     }
     let files = incoming.keep(&state).await.map_err(refused)?;
+    let sent: Vec<String> = files.iter().map(|file| file.blob.clone()).collect();
+    atelier_studio::uploads::note(&asked.caller, &sent).await?;
     Ok(json(StatusCode::CREATED, &FilesView { files }))
 }
 

@@ -41,18 +41,6 @@ impl Store {
         Ok(row.map(|row| row.get(0)).unwrap_or_default())
     }
 
-    /// What tokens of instances and jobs are signed with. The first server that asks makes it; all others
-    /// find the same.
-    pub async fn workload_key(&self) -> Result<String> {
-        let fresh: String = (0..4).map(|_| format!("{:016x}", rand::random::<u64>())).collect();
-        let _in_line = self.write_lock.lock().await;
-        sqlx::query("update installation set workload_key = $1 where workload_key = ''")
-            .bind(fresh)
-            .execute(&self.writer)
-            .await?;
-        Ok(sqlx::query_scalar("select workload_key from installation").fetch_one(&self.writer).await?)
-    }
-
     /// Finds or makes the installation's row and gives the present revision.
     pub(super) async fn claim_installation(&self) -> Result<i64> {
         let _in_line = self.write_lock.lock().await;

@@ -33,7 +33,9 @@ mod sign_in_failures;
 mod spending;
 mod sql;
 mod ssh;
+mod token_scopes;
 mod tokens;
+mod uploads;
 mod write;
 
 pub use agents::{Admission, LocalUser};
@@ -98,6 +100,8 @@ pub struct Store {
     reader: Readers,
     live: Live,
     folder: Option<std::path::PathBuf>,
+    /// Which users of the system people get; those of a new installation if nobody says otherwise.
+    uids: std::sync::OnceLock<atelier_domain::uids::Uids>,
 }
 
 impl Store {

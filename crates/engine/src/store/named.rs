@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use atelier_domain::UserId;
 use atelier_domain::compute::JobId;
 use serde_json::Value;
 use sqlx::Row as _;
@@ -32,6 +33,29 @@ impl Store {
             }
             if rows.is_empty() {
                 return Ok((named, JobId(u64::try_from(newest.max(after)).unwrap_or_default())));
+            }
+        }
+    }
+
+    /// Who owns the jobs that name files, with the hash of each.
+    pub(super) async fn blobs_and_owners(&self) -> Result<HashSet<(UserId, String)>> {
+        let (mut found, mut at) = (HashSet::new(), 0_i64);
+        loop {
+            let mut sql = Sql::new(
+                "select p.body, p.job_id, coalesce((select j.owner_id from jobs j where j.id = p.job_id), (select \
+                 r.owner_id from job_ranges r where r.payload_id = p.job_id order by r.first_id limit 1), '') from \
+                 job_payloads p where p.job_id > ",
+            );
+            sql.bind(at).push(" and p.body like '%\"blob\":%' order by p.job_id limit ").bind(AT_ONCE);
+            let rows = sql.rows(&self.reader).await?;
+            let Some(last) = rows.last() else { return Ok(found) };
+            at = last.get(1);
+            for row in &rows {
+                let (body, owner): (String, String) = (row.get(0), row.get(2));
+                // Only what is named as a file: a text that looks like a hash gives nobody a right.
+                let Ok(task) = serde_json::from_str::<atelier_protocol::Task>(&body) else { continue };
+                let owner = UserId::new(owner);
+                found.extend(task.files.into_iter().map(|file| (owner.clone(), file.blob)));
             }
         }
     }

@@ -8,7 +8,7 @@ use atelier_engine::run::CommandId;
 use crate::caller::Caller;
 use crate::jobs::detail::find;
 use crate::jobs::submit::{Submitted, submit};
-use crate::jobs::typed::request_of;
+use crate::jobs::typed::{Withheld, request_of};
 use crate::jobs::view::Compute;
 use crate::orders::ask;
 
@@ -17,7 +17,17 @@ pub async fn run_again(caller: &Caller, id: CommandId, job: &str) -> Result<Subm
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     let row = find(caller, job).await?;
     let mut tasks = caller.checked(caller.store().job_tasks(&[row.job.id]).await)?;
-    let task = tasks.remove(&row.job.id).ok_or_else(|| AppError::not_found("command of this job"))?;
+    let mut task = tasks.remove(&row.job.id).ok_or_else(|| AppError::not_found("command of this job"))?;
+    let is_own = row.job.owner == caller.actor()?.person.id;
+    if !is_own && let Some(what) = Withheld::from(&mut task).what() {
+        return Err(AppError::Refused {
+            code: "job.owners-alone".into(),
+            message: format!(
+                "{job} needs {what} that only its owner can use. Copy the job and fill in your own, or ask its owner \
+                 to run it again."
+            ),
+        });
+    }
     let target = row.job.spec.target.clone();
     let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
     if let Compute::Gone(_) | Compute::Instance(_) = compute {
@@ -30,7 +40,6 @@ pub async fn run_again(caller: &Caller, id: CommandId, job: &str) -> Result<Subm
     let keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
     let mut request = request_of(&row, &task, &compute, &keep_in);
     // What somebody else kept in their own folder is no place for one's own.
-    let is_own = row.job.owner == caller.actor()?.person.id;
     if !is_own && FilePath::parse(&keep_in).is_ok_and(|path| path.person().is_some()) {
         request.keep_in.clear();
     }

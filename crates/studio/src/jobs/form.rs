@@ -2,6 +2,8 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
+use atelier_domain::files::FilePath;
+use atelier_domain::text::and_list;
 
 use crate::caller::Caller;
 use crate::clusters::quote::Quoted;
@@ -12,7 +14,7 @@ use crate::forecast::what_if::Choices;
 use crate::jobs::detail::find;
 use crate::jobs::quote::quote_job;
 use crate::jobs::typed;
-use crate::jobs::typed::Values;
+use crate::jobs::typed::{Values, Withheld};
 use crate::jobs::view::Compute;
 use crate::orders::ask;
 use crate::sizes::row::SizeRow;
@@ -67,7 +69,7 @@ pub async fn job_form(caller: &Caller, typed: Option<Values>, begin: &Beginning)
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     let (mut values, advice) = match typed {
         Some(values) => (values, None),
-        None if !begin.clone.is_empty() => (copied(caller, &begin.clone).await?, None),
+        None if !begin.clone.is_empty() => copied(caller, &begin.clone).await?,
         None if !begin.file.is_empty() || !begin.instance.is_empty() => runs(caller, begin).await?,
         None => (Values::from([("cluster".to_owned(), vec![begin.cluster.clone()])]), None),
     };
@@ -110,7 +112,7 @@ async fn environments(caller: &Caller, values: &Values) -> Result<Vec<(String, S
 
 /// The table, for what can be read of the form.
 async fn what_if(caller: &Caller, values: &Values) -> Result<Option<Choices>, AppError> {
-    let (request, problems) = typed::request(values, caller.studio.fleet().folders());
+    let (request, problems) = typed::request(values);
     if !problems.is_empty() {
         return Ok(None);
     }
@@ -169,12 +171,36 @@ async fn runs(caller: &Caller, begin: &Beginning) -> Result<(Values, Option<Advi
     Ok((values, advice))
 }
 
-async fn copied(caller: &Caller, clone: &str) -> Result<Values, AppError> {
+/// The form of a job. Somebody else's comes without the values of its variables and without its files.
+async fn copied(caller: &Caller, clone: &str) -> Result<(Values, Option<Advice>), AppError> {
     let row = find(caller, clone).await?;
     let task = caller.checked(caller.store().job_tasks(&[row.job.id]).await)?.remove(&row.job.id);
-    let task = task.ok_or_else(|| AppError::not_found("command of this job"))?;
+    let mut task = task.ok_or_else(|| AppError::not_found("command of this job"))?;
+    let is_own = row.job.owner == caller.actor()?.person.id;
+    let withheld = if is_own { Withheld::default() } else { Withheld::from(&mut task) };
     let target = row.job.spec.target.clone();
     let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
     let keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
-    Ok(typed::values_of(&row, &task, &compute, &keep_in))
+    let advice = withheld.what().map(|what| {
+        let names = |what: &str, all: &[String]| match all {
+            [] => String::new(),
+            all => format!(" {what}: {}.", and_list(all)),
+        };
+        let (variables, files) = (names("Variables", &withheld.variables), names("Files", &withheld.files));
+        Advice {
+            title: format!("Without {what}"),
+            text: format!("{clone} is somebody else’s job: only its owner can see and use these. Fill in your own.{variables}{files}"),
+            freeze: None,
+        }
+    });
+    let mut values = typed::values_of(&row, &task, &compute, &keep_in);
+    if !withheld.variables.is_empty() {
+        // Their names stay, so that nobody has to look for them.
+        let names = withheld.variables.iter().map(|name| format!("{name}=\n")).collect();
+        values.insert("environment".to_owned(), vec![names]);
+    }
+    if !is_own && FilePath::parse(&keep_in).is_ok_and(|path| path.person().is_some()) {
+        values.remove("keep_in");
+    }
+    Ok((values, advice))
 }

@@ -384,7 +384,7 @@ pub async fn submit(caller: &Caller, id: CommandId, request: &JobRequest) -> Res
 pub async fn prepare<'a>(caller: &Caller, request: &'a JobRequest) -> Result<Prepared<'a>, AppError> {
     let mut problems = Vec::new();
     let task = request.task().map_err(|more| problems.extend(more)).ok();
-    problems.extend(missing_files(caller, &request.files).await);
+    problems.extend(missing_files(caller, &request.files).await?);
     problems.extend(wrong_folder(caller, &request.keep_in).await?);
     if let Err(problem) = request.tags.check() {
         problems.push(problem);
@@ -496,17 +496,20 @@ async fn awaited(
     Ok(after)
 }
 
-/// What was named and never uploaded, or has another size: a job must not find that out on its node.
-async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Vec<Problem> {
+/// What was named and never uploaded, or has another size: a job must not find that out on its node. What
+/// somebody else has uploaded is as good as missing.
+async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Result<Vec<Problem>, AppError> {
     let mut missing = Vec::new();
     if files.is_empty() {
-        return missing;
+        return Ok(missing);
     }
     let hashes: Vec<String> = files.iter().take(MAX_FILES).map(|file| file.blob.clone()).collect();
+    let nameable = crate::uploads::nameable(caller, &hashes).await?;
     let (blobs, now) = (caller.studio.fleet().blobs().clone(), atelier_engine::clock::now());
     // Claimed before the job is durable, so that it is not swept away meanwhile.
     let claimed = tokio::task::spawn_blocking(move || {
-        hashes.iter().map(|hash| blobs.claim(hash, now)).collect::<Vec<Option<u64>>>()
+        let claim = |hash: &String| if nameable.contains(hash) { blobs.claim(hash, now) } else { None };
+        hashes.iter().map(claim).collect::<Vec<Option<u64>>>()
     });
     for (file, kept) in files.iter().zip(claimed.await.unwrap_or_default()) {
         if kept != Some(file.size) {
@@ -514,14 +517,14 @@ async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Vec<Problem> {
                 (atelier_domain::text::shortened(&file.path), atelier_domain::text::shortened_to(&file.blob, 64));
             let message = match kept {
                 Some(bytes) => format!("The file for “{path}” has {bytes} bytes, not {}.", file.size),
-                None => {
-                    format!("The file for “{path}” is not here: there is none with the hash “{blob}”. Upload it first.")
-                }
+                None => format!(
+                    "The file for “{path}” is not here: you have uploaded none with the hash “{blob}”. Upload it first."
+                ),
             };
             missing.push(Problem::new("files", message));
         }
     }
-    missing
+    Ok(missing)
 }
 
 #[cfg(test)]
