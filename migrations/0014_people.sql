@@ -22,3 +22,11 @@ alter table installation drop column workload_key;
 
 -- Whether an Owner has said that everybody here trusts everybody, where people cannot be kept apart; 0: not asked yet.
 alter table installation add column trust_confirmed_at bigint not null default 0;
+
+-- From where people have signed in: what strangers try elsewhere does not keep them out there.
+create table sign_in_addresses (
+    email         text   not null,
+    address       text   not null,                          -- as failures count it: an address, or a /64
+    since         bigint not null,                          -- of the last time
+    primary key (email, address)
+);

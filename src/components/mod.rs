@@ -43,7 +43,9 @@ mod tags;
 mod tier;
 mod time;
 mod toast;
+mod token_scope;
 mod topbar;
+mod trust_banner;
 pub mod warning;
 mod why;
 
@@ -87,4 +89,6 @@ pub use crate::components::tags::TagsCard;
 pub use crate::components::tier::{tier_choice, tier_tag};
 pub use crate::components::time::Time;
 pub use crate::components::toast::Toast;
+pub use crate::components::token_scope::TokenScopeCard;
+pub use crate::components::trust_banner::TrustBanner;
 pub use crate::components::why::{Tone, Why};

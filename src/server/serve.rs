@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::Timestamp;
+use atelier_domain::time::Span;
 use atelier_engine::clock;
 use atelier_engine::drivers::Driver;
 use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings};
@@ -63,6 +65,9 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
         }
     }
     let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
+    if config.local.is_some() && !has_own_users {
+        fleet.mix_people();
+    }
     let local = match &config.local {
         Some(settings) => {
             let environments = Some((config.environments.folder.clone(), config.environments.python.clone()));
@@ -334,6 +339,10 @@ async fn chores(state: AppState) {
         state.share_uses().flush(state.store()).await;
         crate::server::apps::tend_shares(&state, now).await;
         let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
+        let long_ago = Timestamp(clock::now().0.saturating_sub(Span::hours(90 * 24).as_millis()));
+        if let Err(error) = state.store().drop_old_addresses(long_ago).await {
+            tracing::warn!(%error, "old addresses of sign-ins were not removed");
+        }
         if let Err(error) = state.store().drop_old_failures(before).await {
             tracing::warn!(%error, "old sign-in failures were not removed; the next minute tries again");
         }

@@ -128,6 +128,8 @@ pub enum Event {
         instance: String,
         is_on: bool,
     },
+    /// An Owner has confirmed that everybody here trusts everybody, since the server cannot keep people apart.
+    TrustConfirmed,
     /// How far the tokens of an instance reach was changed.
     InstanceTokensSet {
         instance: String,
@@ -544,6 +546,7 @@ impl Event {
             Self::SshKeyAdded { .. } => "ssh-key-added",
             Self::SshKeyRemoved { .. } => "ssh-key-removed",
             Self::SshSwitched { .. } => "ssh-switched",
+            Self::TrustConfirmed => "trust-confirmed",
             Self::InstanceTokensSet { .. } => "instance-tokens-set",
             Self::ClusterTokensSet { .. } => "cluster-tokens-set",
             Self::SshConnected { .. } => "ssh-connected",
@@ -639,9 +642,14 @@ impl Event {
             }
             Self::TokenRevoked { token } => format!("revoked the API token “{token}”{}", of(subject)),
             Self::SshKeyAdded { key, fingerprint } => format!("added the SSH key “{key}” ({fingerprint})"),
-            Self::SshKeyRemoved { key, fingerprint } => format!("removed the SSH key “{key}” ({fingerprint})"),
+            Self::SshKeyRemoved { key, fingerprint } => {
+                format!("removed the SSH key “{key}” ({fingerprint}){}", of(subject))
+            }
             Self::SshSwitched { instance, is_on } => {
                 format!("switched SSH {} for the instance {instance}", if *is_on { "on" } else { "off" })
+            }
+            Self::TrustConfirmed => {
+                "confirmed that everybody here trusts everybody, since the server doesn't isolate people".into()
             }
             Self::InstanceTokensSet { instance, is_wide: true } => {
                 format!("let the token of the instance {instance} act on everything its owner may")
@@ -823,6 +831,7 @@ impl Event {
             | Self::TokenRevoked { .. }
             | Self::SshKeyAdded { .. }
             | Self::SshKeyRemoved { .. }
+            | Self::TrustConfirmed
             | Self::SignedIn { .. } => &[Topic::People, Topic::History],
             Self::SignedOut
             | Self::SessionsEnded { .. }

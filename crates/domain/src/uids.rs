@@ -176,13 +176,16 @@ mod tests {
 
     #[test]
     fn what_the_machine_gives_to_others_is_found() {
-        let subordinates = in_subordinates("ada:100000:65536\nbo:165536:65536\n# no\nodd:x:1\nnone:5:0\n", "/etc/subuid");
+        let subordinates =
+            in_subordinates("ada:100000:65536\nbo:165536:65536\n# no\nodd:x:1\nnone:5:0\n", "/etc/subuid");
         assert_eq!(subordinates.len(), 2);
         let said = collisions(Uids::from(200_000), &subordinates);
         assert_eq!(
             said,
-            ["The user numbers 165536 to 231071 overlap with those of people in Atelier, 200000 to 259999: /etc/subuid \
-              gives them to the containers of bo."]
+            [
+                "The user numbers 165536 to 231071 overlap with those of people in Atelier, 200000 to 259999: /etc/subuid \
+              gives them to the containers of bo."
+            ]
         );
         let defs = "# UID_MIN 1\nUID_MIN\t\t 1000\nUID_MAX 60000\nSUB_UID_MIN 100000\nSUB_UID_MAX 600100000\n";
         let ranges: Vec<_> = in_login_defs(defs).into_iter().map(|taken| taken.range).collect();
@@ -191,8 +194,7 @@ mod tests {
         assert_eq!(collisions(Uids::from(200_000), &users).len(), 1);
         assert_eq!(in_sssd("[sssd]\n")[0].range, 200_000..=2_000_200_000);
         assert_eq!(in_sssd("ldap_idmap_range_min = 5\nldap_idmap_range_max=9\n")[0].range, 5..=9);
-        let all: Vec<Taken> =
-            [subordinates, in_login_defs(defs), users, in_sssd("")].into_iter().flatten().collect();
+        let all: Vec<Taken> = [subordinates, in_login_defs(defs), users, in_sssd("")].into_iter().flatten().collect();
         assert_eq!(collisions(Uids::default(), &all), Vec::<String>::new(), "nobody has the default range");
     }
 }

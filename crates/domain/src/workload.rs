@@ -276,8 +276,7 @@ mod tests {
     #[test]
     fn what_opens_doors_to_others_is_never_allowed() {
         let is = |action, whose, scope, what| allows(action, whose, scope) == what;
-        let denied =
-            Action::ALL.iter().filter(|action| is(**action, Whose::Own, Scope::All, Err(NotAllowed::Never)));
+        let denied = Action::ALL.iter().filter(|action| is(**action, Whose::Own, Scope::All, Err(NotAllowed::Never)));
         let denied: Vec<&str> = denied.map(|action| action.key()).collect();
         assert_eq!(
             denied,

@@ -10,6 +10,31 @@ use atelier_domain::{Timestamp, UserId};
 use crate::caller::Caller;
 use crate::orders::ask;
 
+/// What is asked about; nothing if the page knows the name alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noun {
+    Instance,
+    Cluster,
+    Any,
+}
+
+impl Noun {
+    const fn fits(self, compute: ComputeRef) -> bool {
+        matches!(
+            (self, compute),
+            (Self::Any, _) | (Self::Instance, ComputeRef::Instance(_)) | (Self::Cluster, ComputeRef::Cluster(_))
+        )
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Instance => "instance",
+            Self::Cluster => "cluster",
+            Self::Any => "compute",
+        }
+    }
+}
+
 /// How far they reach, and who may change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenScope {
@@ -31,13 +56,13 @@ impl TokenScope {
 }
 
 /// Reads it. Needs the right to see the compute.
-pub async fn token_scope(caller: &Caller, name: &str) -> Result<TokenScope, AppError> {
+pub async fn token_scope(caller: &Caller, noun: Noun, name: &str) -> Result<TokenScope, AppError> {
     let actor = caller.actor()?;
-    let nobody = || AppError::not_found("compute");
+    let nobody = || AppError::not_found(noun.word());
     let name = ComputeName::parse(name).map_err(|_| nobody())?;
     let (workspace, asked) = (actor.workspace.id.clone(), name.clone());
     let found = ask(caller, move |world| {
-        let compute = world.compute(&workspace, &asked)?;
+        let compute = world.compute(&workspace, &asked).filter(|compute| noun.fits(*compute))?;
         Some((compute, world.compute_owner(compute)?.clone()))
     });
     let (compute, owner) = found.await?.ok_or_else(nobody)?;
@@ -60,8 +85,8 @@ pub async fn token_scope(caller: &Caller, name: &str) -> Result<TokenScope, AppE
 }
 
 /// Sets it; for the compute's owner. Whether that changed anything.
-pub async fn set_token_scope(caller: &Caller, name: &str, scope: Scope) -> Result<bool, AppError> {
-    let present = token_scope(caller, name).await?;
+pub async fn set_token_scope(caller: &Caller, noun: Noun, name: &str, scope: Scope) -> Result<bool, AppError> {
+    let present = token_scope(caller, noun, name).await?;
     // What runs there must not widen its own token.
     if let Some(origin) = &caller.actor()?.origin {
         return Err(AppError::Refused {

@@ -2,37 +2,53 @@
 
 use atelier_domain::access::{Action, Role, Whose};
 use atelier_domain::paths;
+use atelier_studio::people::commands::unconfirmed_trust;
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton, WhyField};
-use crate::frame::{Place, Visit, studio};
+use crate::components::{
+    Card, Checkbox, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton, WhyField,
+};
+use crate::frame::{Place, Visit, load, studio};
 use crate::people::pages::role_fields::RoleChoices;
+use crate::server::caller::here;
 
 /// Adds a person with a temporary password.
 #[component]
 pub fn NewPersonPage() -> impl IntoView {
     let place = Place { nav: NavItem::People, needs: Some((Action::MemberWrite, Whose::Others)), topics: &[] };
     studio(place, |visit| {
-        let back = paths::people(visit.slug());
-        let form = form(&visit, back.clone());
-        view! {
-            <Page
-                heading="Add person" crumbs=vec![Crumb::new("People", back)]
-                sub=format!("They can sign in to {} as soon as you have given them their temporary \
-                             password.", visit.viewer.workspace.name)
-            >
-                <div class="split">
-                    {form}
-                    <aside class="stack">{next_steps()}</aside>
-                </div>
-            </Page>
-        }
-        .into_any()
+        let read = async { unconfirmed_trust(&here()?).await };
+        load(visit.viewer.clone(), read, move |mixed| show(&visit, mixed))
     })
 }
 
-fn form(visit: &Visit, back: String) -> AnyView {
+fn show(visit: &Visit, mixed: Option<&'static str>) -> AnyView {
+    let back = paths::people(visit.slug());
+    let form = form(visit, back.clone(), mixed);
+    view! {
+        <Page
+            heading="Add person" crumbs=vec![Crumb::new("People", back)]
+            sub=format!("They can sign in to {} as soon as you have given them their temporary \
+                         password.", visit.viewer.workspace.name)
+        >
+            <div class="split">
+                {form}
+                <aside class="stack">{next_steps()}</aside>
+            </div>
+        </Page>
+    }
+    .into_any()
+}
+
+fn form(visit: &Visit, back: String, mixed: Option<&'static str>) -> AnyView {
     let state = visit.form("create_person");
+    let trust = mixed.map(|why| {
+        let problem = state.problem("trust").map(|problem| view! { <p class="err" role="alert">{problem}</p> });
+        view! {
+            {problem}
+            <Checkbox name="trust" label="Everyone here trusts everyone" help=why/>
+        }
+    });
     view! {
         <Card>
             <PostForm function="create_person" state=state.clone()>
@@ -46,6 +62,7 @@ fn form(visit: &Visit, back: String) -> AnyView {
                     required=true autocomplete="off" help="They sign in with it. Atelier sends no mail."
                 />
                 <RoleChoices state=state.clone() held=vec![Role::DataScientist]/>
+                {trust}
                 <WhyField state=state.clone()/>
                 <div class="row">
                     <SubmitButton icon="plus" pending="Adding…">"Add person"</SubmitButton>

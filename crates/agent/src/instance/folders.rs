@@ -95,9 +95,8 @@ impl Folders {
     /// Makes empty folders in place of the person's own, for another user.
     pub fn make_scratch(&self, user: Option<u32>) -> Result<(), String> {
         self.discard(&self.scratch);
-        let made = make(&self.scratch, 0o711).and_then(|()| {
-            ["home", "jobs", "layer"].iter().try_for_each(|name| give(&self.scratch.join(name), user))
-        });
+        let made = make(&self.scratch, 0o711)
+            .and_then(|()| ["home", "jobs", "layer"].iter().try_for_each(|name| give(&self.scratch.join(name), user)));
         made.map_err(|(path, error)| format!("the folder {} cannot be made: {error}", path.display()))
     }
 

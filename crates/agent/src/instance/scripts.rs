@@ -90,9 +90,9 @@ async fn make_scratch(supervisor: &Supervisor, layout: &Layout, user: Option<u32
     );
     match supervisor.isolation {
         Isolation::View(_) => {}
-        Isolation::Users => layout
-            .setup_log
-            .note("this node has no private views: the scripts can read what Files shows to everybody"),
+        Isolation::Users => {
+            layout.setup_log.note("this node has no private views: the scripts can read what Files shows to everybody")
+        }
         Isolation::None => layout
             .setup_log
             .note("this node does not isolate people: the scripts can read everything that the agent can read"),

@@ -25,7 +25,7 @@ mod test_time;
 mod transfer;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atelier_domain::UserId;
@@ -39,8 +39,8 @@ pub use collect::{CollectError, Collected, Collector, UPLOADS_KEPT};
 pub use folders::Folders;
 pub use homes::KEPT as HOMES_KEPT;
 pub use identity::{Signer, held};
-pub use key::{rotate_workload_key, workload_key};
 pub use instances::{JUPYTER, TERMINAL, VSCODE};
+pub use key::{rotate_workload_key, workload_key};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
 pub use streams::NoStream;
@@ -81,6 +81,8 @@ struct Inner {
     signer: OnceLock<Signer>,
     /// Whether people get users of their own on the machine.
     has_own_users: bool,
+    /// Whether what people run is on this machine and under one user.
+    mixes_people: AtomicBool,
 }
 
 /// An agent that is connected.
@@ -128,6 +130,7 @@ impl Fleet {
             editors: OnceLock::new(),
             signer: OnceLock::new(),
             has_own_users,
+            mixes_people: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -148,6 +151,16 @@ impl Fleet {
     /// Whether people have users of their own on this machine.
     pub fn has_own_users(&self) -> bool {
         self.inner.has_own_users
+    }
+
+    /// What people run is on this machine, and nothing keeps it apart.
+    pub fn mix_people(&self) {
+        self.inner.mixes_people.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing keeps people's programs apart.
+    pub fn mixes_people(&self) -> bool {
+        self.inner.mixes_people.load(Ordering::Relaxed)
     }
 
     pub fn folders(&self) -> &Folders {

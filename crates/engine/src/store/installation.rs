@@ -7,7 +7,7 @@ use atelier_domain::{UserId, WorkspaceId};
 use sqlx::Row as _;
 
 use super::people::NewAccount;
-use super::{Author, Result, Store};
+use super::{Author, Result, Store, WriteTx};
 use crate::clock;
 
 /// A workspace.
@@ -34,11 +34,29 @@ pub struct FirstAccount {
     pub time_zone: String,
 }
 
+impl WriteTx<'_> {
+    /// Notes that an Owner has confirmed that everybody here trusts everybody; false if one had before.
+    pub async fn confirm_trust(&mut self, workspace: &WorkspaceId, author: &Author) -> Result<bool> {
+        let text = "update installation set trust_confirmed_at = $1 where trust_confirmed_at = 0";
+        let changed = sqlx::query(text).bind(self.now().0).execute(&mut *self.tx).await?.rows_affected() > 0;
+        if changed {
+            self.record(workspace, author, None, &Event::TrustConfirmed).await?;
+        }
+        Ok(changed)
+    }
+}
+
 impl Store {
     /// The id of this installation: what it makes elsewhere is marked with it.
     pub async fn installation_id(&self) -> Result<String> {
         let row = self.reader.row(sqlx::query("select id from installation")).await?;
         Ok(row.map(|row| row.get(0)).unwrap_or_default())
+    }
+
+    /// Whether an Owner has confirmed that everybody here trusts everybody.
+    pub async fn is_trust_confirmed(&self) -> Result<bool> {
+        let row = self.reader.row(sqlx::query("select trust_confirmed_at from installation")).await?;
+        Ok(row.is_some_and(|row| row.get::<i64, _>(0) > 0))
     }
 
     /// Finds or makes the installation's row and gives the present revision.

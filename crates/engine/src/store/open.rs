@@ -101,7 +101,8 @@ impl Store {
         let reader = Readers::connect(kind, options).await.map_err(|source| OpenError::Connect { source })?;
         let folder = folder(kind, &writer).await.map_err(|source| OpenError::Connect { source })?;
         let write_lock = tokio::sync::Mutex::default();
-        let store = Self { kind, writer, write_lock, reader, live: Live::starting_at(0), folder, uids: OnceLock::new() };
+        let store =
+            Self { kind, writer, write_lock, reader, live: Live::starting_at(0), folder, uids: OnceLock::new() };
         let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
         Ok(Self { live: Live::starting_at(revision), ..store })
     }

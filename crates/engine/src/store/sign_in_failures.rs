@@ -50,6 +50,34 @@ impl Store {
         Ok(())
     }
 
+    /// Whether somebody has signed in to that account from there.
+    pub async fn has_signed_in_from(&self, email: &str, address: &str) -> Result<bool> {
+        let text = "select 1 from sign_in_addresses where email = $1 and address = $2";
+        Ok(self.reader.row(sqlx::query(text).bind(email).bind(address)).await?.is_some())
+    }
+
+    /// Notes that somebody has signed in to that account from there.
+    pub async fn note_address(&self, email: &str, address: &str, now: Timestamp) -> Result<()> {
+        let _in_line = self.write_lock.lock().await;
+        sqlx::query(
+            "insert into sign_in_addresses (email, address, since) values ($1, $2, $3) \
+             on conflict (email, address) do update set since = excluded.since",
+        )
+        .bind(email)
+        .bind(address)
+        .bind(now.0)
+        .execute(&self.writer)
+        .await?;
+        Ok(())
+    }
+
+    /// Forgets addresses from which nobody has signed in since then.
+    pub async fn drop_old_addresses(&self, before: Timestamp) -> Result<()> {
+        let _in_line = self.write_lock.lock().await;
+        sqlx::query("delete from sign_in_addresses where since < $1").bind(before.0).execute(&self.writer).await?;
+        Ok(())
+    }
+
     /// Drops counts that began before `before`.
     pub async fn drop_old_failures(&self, before: Timestamp) -> Result<()> {
         let _in_line = self.write_lock.lock().await;

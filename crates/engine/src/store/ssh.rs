@@ -9,6 +9,7 @@ use sqlx::any::AnyRow;
 
 use super::installation::new_id;
 use super::people::{self, Person};
+use super::tokens::concerned;
 use super::{Author, Result, Store, WriteTx};
 
 /// A key as its owner sees it.
@@ -122,7 +123,7 @@ impl WriteTx<'_> {
         let Some(row) = query.fetch_optional(&mut *self.tx).await? else { return Ok(None) };
         let name: String = row.get(0);
         let event = Event::SshKeyRemoved { key: name.clone(), fingerprint: row.get(1) };
-        self.record(&person.workspace, author, None, &event).await?;
+        self.record(&person.workspace, author, concerned(person, author).as_ref(), &event).await?;
         Ok(Some(name))
     }
 

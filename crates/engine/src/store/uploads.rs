@@ -61,7 +61,8 @@ impl Store {
 
     /// Once, for jobs of older versions: who submitted a job has sent its files.
     pub async fn know_uploads(&self, now: Timestamp) -> Result<()> {
-        let is_known: i64 = sqlx::query_scalar("select uploads_known from installation").fetch_one(&self.writer).await?;
+        let is_known: i64 =
+            sqlx::query_scalar("select uploads_known from installation").fetch_one(&self.writer).await?;
         if is_known != 0 {
             return Ok(());
         }

@@ -128,7 +128,8 @@ async fn blob_of(caller: &Caller, kind: ScriptKind, script: &ScriptRequest) -> R
         crate::uploads::note(caller, std::slice::from_ref(&hash)).await?;
         return Ok(hash);
     }
-    let is_nameable = crate::uploads::nameable(caller, std::slice::from_ref(&script.blob)).await?.contains(&script.blob);
+    let is_nameable =
+        crate::uploads::nameable(caller, std::slice::from_ref(&script.blob)).await?.contains(&script.blob);
     let (hash, now) = (script.blob.clone(), atelier_engine::clock::now());
     let claimed = tokio::task::spawn_blocking(move || fleet.blobs().claim(&hash, now).filter(|_| is_nameable));
     let message = match caller.checked(claimed.await)? {

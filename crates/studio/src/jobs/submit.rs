@@ -172,7 +172,7 @@ impl JobRequest {
         let mut problems = Vec::new();
         let mut wrong = |field: &str, message: String| problems.push(Problem::new(field, message));
         let length = self.name.trim().chars().count();
-        if length > MAX_JOB_NAME || self.name.chars().any(char::is_control) {
+        if length > MAX_JOB_NAME || self.name.chars().any(atelier_domain::text::is_unseen) {
             wrong(
                 "name",
                 format!("A name has at most {MAX_JOB_NAME} characters that can be shown; this has {length}."),
@@ -261,7 +261,7 @@ pub fn check_path(path: &str) -> Result<(), String> {
         && path.len() <= 512
         && !path.starts_with('/')
         && !path.contains('\0')
-        && !path.chars().any(char::is_control)
+        && !path.chars().any(atelier_domain::text::is_unseen)
         && path.split('/').all(|part| !part.is_empty() && part != "." && part != ".." && part.len() <= 200);
     if is_inside {
         Ok(())

@@ -237,7 +237,9 @@ fn kept_file(typed: &str) -> Result<TaskFile, Problem> {
     check_path(path).map_err(|message| Problem::new("files", message))?;
     match size.parse::<u64>() {
         Ok(size) => Ok(TaskFile { path: path.to_owned(), blob: blob.to_owned(), size }),
-        Err(_) => Err(Problem::new("files", format!("The file “{}” is no longer there. Upload it again.", shortened(path)))),
+        Err(_) => {
+            Err(Problem::new("files", format!("The file “{}” is no longer there. Upload it again.", shortened(path))))
+        }
     }
 }
 
