@@ -42,7 +42,8 @@ pub async fn update_profile(name: String, time_zone: String, #[server(default)] 
     Ok(Done::stay("Your profile is saved."))
 }
 
-/// Changes one's own password; every other session ends, and personal tokens and SSH keys if that is wanted. A first password comes with the browser's time zone.
+/// Changes one's own password; every other session ends, and personal tokens and SSH keys if that is wanted.
+/// A first password comes with the browser's time zone.
 #[server(prefix = "/fn", endpoint = "change_password")]
 pub async fn change_password(
     current: String,

@@ -90,11 +90,17 @@ impl Caller {
     /// Allows an action on somebody's things, or refuses with who can help.
     pub async fn authorise_for(&self, action: Action, whose: Whose) -> Result<&Actor, AppError> {
         let actor = self.actor()?;
-        if let Some(origin) = &actor.origin {
-            judge_origin(origin, action, whose)?;
+        let origin = actor.origin.as_ref();
+        let judge = |origin: &'_ Origin| workload::allows(action, whose, origin.scope).err();
+        let not_allowed = origin.and_then(|origin| Some((origin, judge(origin)?)));
+        if let Some((origin, NotAllowed::Never)) = not_allowed {
+            return Err(refused(origin, NotAllowed::Never, action));
         }
         let Err(denied) = actor.person.rights().check(action, whose) else {
-            return Ok(actor);
+            return match not_allowed {
+                Some((origin, why)) => Err(refused(origin, why, action)),
+                None => Ok(actor),
+            };
         };
         let helpers = self.checked(helpers(&self.studio, &actor.workspace.id).await)?.to_vec();
         tracing::info!(action = action.key(), "refused: the right is missing");
@@ -134,9 +140,8 @@ impl Caller {
     }
 }
 
-/// Refuses what the token of an instance or a job does not include.
-fn judge_origin(origin: &Origin, action: Action, whose: Whose) -> Result<(), AppError> {
-    let Err(why) = workload::allows(action, whose, origin.scope) else { return Ok(()) };
+/// The refusal of what the token of an instance or a job does not include.
+fn refused(origin: &Origin, why: NotAllowed, action: Action) -> AppError {
     let (name, key) = (&origin.name, action.key());
     let (code, message) = match why {
         NotAllowed::Never => (
@@ -154,7 +159,7 @@ fn judge_origin(origin: &Origin, action: Action, whose: Whose) -> Result<(), App
             ),
         ),
     };
-    Err(AppError::Refused { code: code.into(), message })
+    AppError::Refused { code: code.into(), message }
 }
 
 /// Names of people who can grant rights, at most three.

@@ -10,7 +10,8 @@ use crate::common::Place;
 async fn numbers_of_others(kind: Kind) {
     let etc = tempfile::tempdir().expect("a folder");
     std::fs::write(etc.path().join("subuid"), "ada:100000:65536\nbo:165536:65536\n").expect("written");
-    std::fs::write(etc.path().join("passwd"), "root:x:0:0::/:/bin/sh\neve:x:300007:300007::/:/bin/sh\n").expect("written");
+    let users = "root:x:0:0::/:/bin/sh\neve:x:300007:300007::/:/bin/sh\n";
+    std::fs::write(etc.path().join("passwd"), users).expect("written");
     // A new installation: the default is free, what is taken is refused.
     let database = Place::new(kind);
     let refused = settle(&database.open().await, Some(200_000), etc.path()).await.expect_err("refused");

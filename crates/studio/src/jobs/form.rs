@@ -189,7 +189,10 @@ async fn copied(caller: &Caller, clone: &str) -> Result<(Values, Option<Advice>)
         let (variables, files) = (names("Variables", &withheld.variables), names("Files", &withheld.files));
         Advice {
             title: format!("Without {what}"),
-            text: format!("{clone} is somebody else’s job: only its owner can see and use these. Fill in your own.{variables}{files}"),
+            text: format!(
+                "{clone} is somebody else’s job: only its owner can see and use these. Fill in your \
+                 own.{variables}{files}"
+            ),
             freeze: None,
         }
     });
