@@ -182,10 +182,8 @@ mod tests {
         let said = collisions(Uids::from(200_000), &subordinates);
         assert_eq!(
             said,
-            [
-                "The user numbers 165536 to 231071 overlap with those of people in Atelier, 200000 to 259999: \
-              /etc/subuid gives them to the containers of bo."
-            ]
+            ["The user numbers 165536 to 231071 overlap with those of people in Atelier, 200000 to 259999: \
+              /etc/subuid gives them to the containers of bo."]
         );
         let defs = "# UID_MIN 1\nUID_MIN\t\t 1000\nUID_MAX 60000\nSUB_UID_MIN 100000\nSUB_UID_MAX 600100000\n";
         let ranges: Vec<_> = in_login_defs(defs).into_iter().map(|taken| taken.range).collect();

@@ -14,11 +14,15 @@ async fn numbers_of_others(kind: Kind) {
     std::fs::write(etc.path().join("passwd"), users).expect("written");
     // A new installation: the default is free, what is taken is refused.
     let database = Place::new(kind);
-    let refused = settle(&database.open().await, Some(200_000), etc.path()).await.expect_err("refused");
+    let store = database.open().await;
+    let refused = settle(&store, Some(200_000), etc.path()).await.expect_err("refused");
     assert!(refused.contains("/etc/subuid gives them to the containers of bo"), "{refused}");
     assert!(refused.contains("Set first_uid"), "{refused}");
-    let refused = settle(&database.open().await, Some(300_000), etc.path()).await.expect_err("refused");
+    store.close().await;
+    let store = database.open().await;
+    let refused = settle(&store, Some(300_000), etc.path()).await.expect_err("refused");
     assert!(refused.contains("/etc/passwd has eve"), "{refused}");
+    store.close().await;
     let store = database.open().await;
     assert_eq!(settle(&store, None, etc.path()).await, Ok(Vec::new()));
     assert_eq!(store.local_user(&UserId::new("ada")).await.expect("made").uid, DEFAULT_FIRST);
