@@ -6,9 +6,10 @@ use atelier_domain::access::{Action, Area, Grant, Whose};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::{and_list, counted};
+use atelier_engine::store::HistoryEntry;
 use atelier_studio::clock;
 use atelier_studio::counts::{ComputeCounts, compute_counts};
-use atelier_studio::history::{HistoryRow, recent_history};
+use atelier_studio::history::recent_history;
 use atelier_studio::jobs::list::{JobView, recent_jobs};
 use atelier_studio::people::commands::untrusted_team;
 use atelier_studio::people::list::{HeadCount, head_count};
@@ -53,7 +54,7 @@ fn home(
     people: HeadCount,
     computes: ComputeCounts,
     jobs: Arc<Vec<JobView>>,
-    history: Arc<Vec<HistoryRow>>,
+    history: Arc<Vec<HistoryEntry>>,
     mixed: Option<&'static str>,
 ) -> AnyView {
     let viewer = &visit.viewer;
@@ -221,7 +222,7 @@ fn possibilities(viewer: &Viewer) -> AnyView {
     .into_any()
 }
 
-fn recent(visit: &Visit, history: &[HistoryRow]) -> AnyView {
+fn recent(visit: &Visit, history: &[HistoryEntry]) -> AnyView {
     let content = if history.is_empty() {
         view! { <p class="muted">"Nothing has happened yet."</p> }.into_any()
     } else {

@@ -1,11 +1,9 @@
 //! VS Code for instances, installed in the foreground: before a server goes offline, or without the portal.
 
-use std::sync::Arc;
-
-use atelier_engine::environments::Cancel;
 use atelier_engine::environments::editor::{EditorNews, install_now};
 use clap::Command;
 
+use crate::cli::environment::cancelable;
 use crate::server::config::Config;
 
 /// `atelier editor …`.
@@ -20,26 +18,11 @@ pub fn command() -> Command {
 
 /// Installs it, with what happens on standard error.
 pub async fn install(config: Config) -> Result<(), String> {
-    let cancel = Arc::new(Cancel::default());
-    let (done, is_done) = tokio::sync::oneshot::channel();
-    let (settings, stop) = (config.environments, Arc::clone(&cancel));
-    std::thread::spawn(move || {
-        let mut hear = |news: EditorNews<'_>| match news {
-            EditorNews::Phase(phase) => eprintln!("— {}", phase.words()),
-            EditorNews::Line(line) => eprintln!("  {line}"),
-        };
-        // Nobody waits for it after an interruption.
-        let _ = done.send(install_now(&settings, &stop, &mut hear));
-    });
-    tokio::pin!(is_done);
-    let built = tokio::select! {
-        built = &mut is_done => built,
-        _ = tokio::signal::ctrl_c() => {
-            cancel.cancel();
-            is_done.await
-        }
+    let mut hear = |news: EditorNews<'_>| match news {
+        EditorNews::Phase(phase) => eprintln!("— {}", phase.words()),
+        EditorNews::Line(line) => eprintln!("  {line}"),
     };
-    let built = built.map_err(|_| "the installation broke off".to_owned())?.map_err(|failure| failure.to_string())?;
+    let built = cancelable(move |stop| install_now(&config.environments, stop, &mut hear)).await?;
     eprintln!(
         "VS Code takes {} MB; it was installed in {} s.",
         built.size.div_ceil(1_000_000),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use atelier_engine::environments::{Built, Cancel, News, build_now};
+use atelier_engine::environments::{Built, Cancel, Failure, News, build_now};
 use atelier_engine::store::{BaseEnvironment, Missing, OpenError, Store};
 use clap::Command;
 use secrecy::ExposeSecret as _;
@@ -23,27 +23,13 @@ pub fn command() -> Command {
 /// Builds it, with what happens on standard error.
 pub async fn build(config: Config) -> Result<(), String> {
     let wanted = wanted(&config).await?;
-    let cancel = Arc::new(Cancel::default());
-    let (done, is_done) = tokio::sync::oneshot::channel();
-    let (settings, stop) = (config.environments, Arc::clone(&cancel));
-    std::thread::spawn(move || {
-        let mut hear = |news: News<'_>| match news {
-            News::Phase(phase, 0) => eprintln!("— {}", phase.words()),
-            News::Phase(phase, packages) => eprintln!("— {} ({packages} packages so far)", phase.words()),
-            News::Line(line) => eprintln!("  {line}"),
-        };
-        // Nobody waits for it after an interruption.
-        let _ = done.send(build_now(&settings, &wanted, &stop, &mut hear));
-    });
-    tokio::pin!(is_done);
-    let built = tokio::select! {
-        built = &mut is_done => built,
-        _ = tokio::signal::ctrl_c() => {
-            cancel.cancel();
-            is_done.await
-        }
+    let mut hear = |news: News<'_>| match news {
+        News::Phase(phase, 0) => eprintln!("— {}", phase.words()),
+        News::Phase(phase, packages) => eprintln!("— {} ({packages} packages so far)", phase.words()),
+        News::Line(line) => eprintln!("  {line}"),
     };
-    let built = built.map_err(|_| "the build broke off".to_owned())?.map_err(|failure| failure.to_string())?;
+    let build = move |stop: &Cancel| build_now(&config.environments, &wanted, stop, &mut hear);
+    let built = cancelable(build).await?;
     let Built { path, packages, size, .. } = &built;
     eprintln!(
         "The environment has {} packages and {} MB; it was built in {} s.",
@@ -53,6 +39,26 @@ pub async fn build(config: Config) -> Result<(), String> {
     );
     println!("{}", path.display());
     Ok(())
+}
+
+/// Does something on a thread of its own until Ctrl-C cancels it.
+pub async fn cancelable<T: Send + 'static>(
+    work: impl FnOnce(&Cancel) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, String> {
+    let cancel = Arc::new(Cancel::default());
+    let (done, is_done) = tokio::sync::oneshot::channel();
+    let stop = Arc::clone(&cancel);
+    // Nobody waits for it after an interruption.
+    std::thread::spawn(move || drop(done.send(work(&stop))));
+    tokio::pin!(is_done);
+    let outcome = tokio::select! {
+        outcome = &mut is_done => outcome,
+        _ = tokio::signal::ctrl_c() => {
+            cancel.cancel();
+            is_done.await
+        }
+    };
+    outcome.map_err(|_| "it broke off".to_owned())?.map_err(|failure| failure.to_string())
 }
 
 /// What the server's database asks for; where there is none yet, what a new server would.

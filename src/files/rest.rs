@@ -295,7 +295,7 @@ pub async fn trash(asked: Asked, parameters: Parameters) -> Answered {
         deleted: When(Timestamp(one.at)),
         id: one.id,
     };
-    let entries = atelier_studio::files::list::trash_of(&asked.caller).await?.into_iter().map(view).collect();
+    let entries = atelier_studio::files::list::trash(&asked.caller).await?.into_iter().map(view).collect();
     Ok(json(StatusCode::OK, &TrashView { entries }))
 }
 

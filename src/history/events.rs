@@ -1,8 +1,8 @@
 //! The history as a list of events: when, who, what, and why.
 
 use atelier_domain::{Timestamp, paths};
+use atelier_engine::store::HistoryEntry;
 use atelier_studio::clock;
-use atelier_studio::history::HistoryRow;
 use leptos::prelude::*;
 
 use crate::components::{Glyph, Icon};
@@ -18,8 +18,8 @@ pub enum Under {
 }
 
 /// Events, newest first, under a heading for each day.
-pub fn by_day(rows: Vec<HistoryRow>, viewer: &Viewer, under: Under) -> AnyView {
-    let mut days: Vec<(String, Vec<HistoryRow>)> = Vec::new();
+pub fn by_day(rows: Vec<HistoryEntry>, viewer: &Viewer, under: Under) -> AnyView {
+    let mut days: Vec<(String, Vec<HistoryEntry>)> = Vec::new();
     for row in rows {
         let day = clock::day(row.at, viewer.now, &viewer.time_zone);
         match days.last_mut() {
@@ -41,12 +41,12 @@ pub fn by_day(rows: Vec<HistoryRow>, viewer: &Viewer, under: Under) -> AnyView {
 }
 
 /// Events in one list, newest first.
-pub fn list(rows: Vec<HistoryRow>, viewer: &Viewer) -> AnyView {
+pub fn list(rows: Vec<HistoryEntry>, viewer: &Viewer) -> AnyView {
     let items: Vec<_> = rows.into_iter().map(|row| event(row, viewer)).collect();
     html! { <ol class="events">{items}</ol> }
 }
 
-fn event(row: HistoryRow, viewer: &Viewer) -> impl IntoView + use<> {
+fn event(row: HistoryEntry, viewer: &Viewer) -> impl IntoView + use<> {
     let (icon, state) = look(&row.kind);
     let shape = match state {
         Some(glyph) => html! { <Glyph name=glyph/> },

@@ -5,7 +5,8 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
-    Document, DomParser, Element, Event, EventTarget, Headers, HtmlElement, Node, RequestInit, Response, SupportedType,
+    Document, DomParser, Element, Event, EventTarget, Headers, HtmlElement, MessageEvent, Node, RequestInit, Response,
+    SupportedType,
 };
 
 /// Listens for as long as the page lives; nothing in the islands ever stops listening.
@@ -48,9 +49,26 @@ pub fn find_all(root: &Element, selector: &str) -> Vec<Element> {
     (0..list.length()).filter_map(|at| list.item(at)?.dyn_into().ok()).collect()
 }
 
-/// The whole document's element, as the root of searches.
-pub fn root() -> Option<Element> {
-    document().document_element()
+/// All elements in the document that fit the selector.
+pub fn all(selector: &str) -> Vec<Element> {
+    document().document_element().map(|root| find_all(&root, selector)).unwrap_or_default()
+}
+
+/// The first element under `root` that fits the selector, as what it is.
+pub fn within<E: JsCast>(root: &Element, selector: &str) -> Option<E> {
+    root.query_selector(selector).ok()??.dyn_into().ok()
+}
+
+/// What an event of a stream says, field by field.
+pub fn told(event: &MessageEvent) -> Option<impl Fn(&str) -> JsValue + use<>> {
+    let told = js_sys::JSON::parse(&event.data().as_string()?).ok()?;
+    Some(move |key: &str| js_sys::Reflect::get(&told, &JsValue::from_str(key)).unwrap_or(JsValue::UNDEFINED))
+}
+
+/// `08:30`.
+pub fn clock(hours: u32, minutes: u32) -> String {
+    let two = |number: u32| [if number < 10 { "0" } else { "" }, &number.to_string()].concat();
+    [two(hours), two(minutes)].join(":")
 }
 
 /// The words of a button or line, without its icon.

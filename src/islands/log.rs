@@ -18,11 +18,9 @@ use std::rc::Rc;
 
 use atelier_domain::ansi::{Painter, cut};
 use leptos::prelude::document;
-use wasm_bindgen::closure::Closure;
-use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, Event, EventSource, MessageEvent, VisibilityState};
 
-use crate::islands::dom::{find, listen};
+use crate::islands::dom::{find, listen, told};
 
 /// How many lines are kept in the page.
 const MOST_LINES: u32 = 2_000;
@@ -184,10 +182,7 @@ fn connect(log: &Shared) {
 /// Listens to one kind of event for as long as the source lives.
 fn on(source: &EventSource, kind: &str, log: &Shared, act: impl Fn(&mut Log, &MessageEvent) + 'static) {
     let log = Rc::clone(log);
-    let handler =
-        Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| act(&mut log.borrow_mut(), &event));
-    let _ = source.add_event_listener_with_callback(kind, handler.as_ref().unchecked_ref());
-    handler.forget();
+    listen(source, kind, move |event: MessageEvent| act(&mut log.borrow_mut(), &event));
 }
 
 /// Another log: the lines of the one before go.
@@ -198,8 +193,7 @@ fn begin_anew(log: &mut Log) {
 }
 
 fn take(log: &mut Log, event: &MessageEvent) {
-    let Some(told) = event.data().as_string().and_then(|data| js_sys::JSON::parse(&data).ok()) else { return };
-    let get = |key: &str| js_sys::Reflect::get(&told, &JsValue::from_str(key)).unwrap_or(JsValue::UNDEFINED);
+    let Some(get) = told(event) else { return };
     let text = get("text").as_string().unwrap_or_default();
     if log.row.is_none() && log.open.is_empty() {
         // The server showed the beginning of this line; all of it comes again.

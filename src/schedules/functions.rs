@@ -105,7 +105,8 @@ pub async fn change_rule(
     let caller = here()?;
     let (subject, schedule) = schedule_of(&caller, &instance, &schedule).await?;
     let rule = rule_of(&fields).map_err(|problems| AppError::Invalid { problems })?;
-    commands::edit(&caller, orders::command_id(&command_id)?, &subject, schedule, &rule).await?;
+    let order = commands::edit_order(schedule, &rule);
+    carry_out(&caller, orders::command_id(&command_id)?, &subject, order, None).await?;
     back(&caller, &subject, format!("Changed: {}.", rule.sentence()))
 }
 
@@ -121,7 +122,7 @@ pub async fn switch_schedule(
     let (subject, schedule) = schedule_of(&caller, &instance, &schedule).await?;
     let is_enabled = !enabled.is_empty();
     let id = orders::command_id(&command_id)?;
-    let answer = commands::enable(&caller, id, &subject, schedule, is_enabled).await?;
+    let answer = carry_out(&caller, id, &subject, Order::EnableSchedule { schedule, is_enabled }, None).await?;
     let word = if is_enabled { "enabled" } else { "disabled" };
     Ok(Done::stay(match answer {
         Answer::Already => format!("The schedule was {word} already."),
@@ -140,7 +141,8 @@ pub async fn skip_schedule(
     let caller = here()?;
     let (subject, schedule) = schedule_of(&caller, &instance, &schedule).await?;
     let skips = !skip.is_empty();
-    commands::skip(&caller, orders::command_id(&command_id)?, &subject, schedule, skips).await?;
+    let order = Order::SkipSchedule { schedule, skips };
+    carry_out(&caller, orders::command_id(&command_id)?, &subject, order, None).await?;
     Ok(Done::stay(if skips {
         "The next time is left out. The one after it counts again."
     } else {
@@ -157,7 +159,7 @@ pub async fn remove_schedule(
 ) -> Result<Done, FnError> {
     let caller = here()?;
     let (subject, schedule) = schedule_of(&caller, &instance, &schedule).await?;
-    commands::remove(&caller, orders::command_id(&command_id)?, &subject, schedule).await?;
+    carry_out(&caller, orders::command_id(&command_id)?, &subject, Order::RemoveSchedule(schedule), None).await?;
     back(&caller, &subject, "The schedule was deleted.".to_owned())
 }
 
@@ -234,7 +236,7 @@ async fn subject(caller: &Caller, name: &str) -> Result<Subject, AppError> {
 async fn schedule_of(caller: &Caller, name: &str, text: &str) -> Result<(Subject, ScheduleId), AppError> {
     let subject = subject(caller, name).await?;
     let id = ScheduleId::parse(text).ok_or_else(|| AppError::not_found("schedule"))?;
-    commands::find(caller, &subject, id).await?;
+    commands::find(caller, subject.target(), id).await?;
     Ok((subject, id))
 }
 

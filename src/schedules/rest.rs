@@ -5,11 +5,11 @@ use atelier_domain::Timestamp;
 use atelier_domain::compute::ScheduleId;
 use atelier_domain::schedule::recurrence::Parts;
 use atelier_domain::schedule::{Schedule, StopJobs, Timetable, Trigger, Zone};
-use atelier_domain::world::Answer;
+use atelier_domain::world::{Answer, Order};
 use atelier_studio::instances::commands as instance;
 use atelier_studio::instances::commands::Subject;
 use atelier_studio::schedules::commands as schedule;
-use atelier_studio::schedules::request::{ScheduleRequest, TimesRequest};
+use atelier_studio::schedules::request::{ScheduleRequest, timetable_of};
 use atelier_studio::schedules::week::as_cron;
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -102,7 +102,7 @@ struct SchedulesView {
 pub async fn list(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
     parameters.none_left(&[])?;
     let subject = instance::find(&asked.caller, &name).await?;
-    let all = schedule::of_instance(&asked.caller, subject.id).await?;
+    let all = schedule::of(&asked.caller, subject.target()).await?;
     let now = atelier_engine::clock::now();
     let name = subject.name.as_str();
     let schedules = all.iter().map(|(id, one)| ScheduleView::of(name, *id, one, now)).collect();
@@ -128,7 +128,8 @@ pub async fn add(asked: Asked, Path(name): Path<String>, Json(request): Json<Sch
     });
     let made = made.await?;
     if request.enabled == Some(false) {
-        schedule::enable(&asked.caller, id.beside("enabled"), &subject, made, false).await?;
+        let off = Order::EnableSchedule { schedule: made, is_enabled: false };
+        instance::carry_out(&asked.caller, id.beside("enabled"), &subject, off, None).await?;
     }
     let path = format!("/api/v1/instances/{}/schedules/{made}", subject.name);
     Ok(created(&path, &view_of(&asked, &subject, made).await?))
@@ -142,7 +143,7 @@ pub async fn change(
 ) -> Answered {
     let subject = instance::find(&asked.caller, &name).await?;
     let which = parsed(&id)?;
-    let known = schedule::find(&asked.caller, &subject, which).await?;
+    let known = schedule::find(&asked.caller, subject.target(), which).await?;
     if request == ScheduleRequest::default() {
         let fields = "action, cron, recurrence, time_zone, start, jobs, drain_minutes or enabled";
         return Err(Refusal::field("body", format!("Say what to change: {fields}.")));
@@ -151,10 +152,12 @@ pub async fn change(
     // Judged before anything is done, so that both happen or neither does.
     let new = request.is_more_than_a_switch().then(|| request.over(&known)).transpose().map_err(Refusal::invalid)?;
     if let Some(new) = new {
-        schedule::edit(&asked.caller, id.beside("edit"), &subject, which, &new).await?;
+        instance::carry_out(&asked.caller, id.beside("edit"), &subject, schedule::edit_order(which, &new), None)
+            .await?;
     }
-    if let Some(enabled) = request.enabled {
-        schedule::enable(&asked.caller, id.beside("enabled"), &subject, which, enabled).await?;
+    if let Some(is_enabled) = request.enabled {
+        let switch = Order::EnableSchedule { schedule: which, is_enabled };
+        instance::carry_out(&asked.caller, id.beside("enabled"), &subject, switch, None).await?;
     }
     Ok(json(StatusCode::OK, &view_of(&asked, &subject, which).await?))
 }
@@ -180,9 +183,10 @@ pub async fn skip(
 ) -> Answered {
     let subject = instance::find(&asked.caller, &name).await?;
     let which = parsed(&id)?;
-    schedule::find(&asked.caller, &subject, which).await?;
+    schedule::find(&asked.caller, subject.target(), which).await?;
     let id = asked.id_for("skip-schedule", &(&name, &id, skip.skip));
-    schedule::skip(&asked.caller, id, &subject, which, skip.skip).await?;
+    let wanted = Order::SkipSchedule { schedule: which, skips: skip.skip };
+    instance::carry_out(&asked.caller, id, &subject, wanted, None).await?;
     Ok(json(StatusCode::OK, &view_of(&asked, &subject, which).await?))
 }
 
@@ -198,9 +202,9 @@ pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, para
     let subject = instance::find(&asked.caller, &name).await?;
     let which = parsed(&id)?;
     let command = asked.id_for("delete-schedule", &(&name, &id));
-    let found = schedule::find(&asked.caller, &subject, which).await.map(Some);
+    let found = schedule::find(&asked.caller, subject.target(), which).await.map(Some);
     if asked.or_known(&command, found, |_| Some(None)).await?.is_some() {
-        schedule::remove(&asked.caller, command, &subject, which).await?;
+        instance::carry_out(&asked.caller, command, &subject, Order::RemoveSchedule(which), None).await?;
     }
     Ok(json(StatusCode::OK, &GoneView { id, state: "deleted" }))
 }
@@ -228,13 +232,9 @@ struct PreviewView {
 /// `POST /schedules/preview`: when that would fire, without saving anything.
 pub async fn preview(asked: Asked, Json(wanted): Json<Preview>) -> Answered {
     asked.caller.authorise(atelier_domain::access::Action::InstanceRead).await?;
-    let request = TimesRequest {
-        cron: wanted.cron,
-        recurrence: wanted.recurrence,
-        time_zone: wanted.time_zone,
-        start: wanted.start,
-    };
-    let timetable = request.timetable().map_err(Refusal::invalid)?;
+    let Preview { cron, recurrence, time_zone, start, .. } = &wanted;
+    let timetable = timetable_of(cron.as_deref(), recurrence.as_ref(), time_zone.as_deref(), start.as_deref());
+    let timetable = timetable.map_err(Refusal::invalid)?;
     let count = wanted.count.unwrap_or(SHOWN);
     if count == 0 || count > MOST_PREVIEWED {
         return Err(Refusal::field("count", format!("A preview has 1 to {MOST_PREVIEWED} times; this is {count}.")));
@@ -256,6 +256,6 @@ fn parsed(id: &str) -> Answered<ScheduleId> {
 }
 
 async fn view_of(asked: &Asked, subject: &Subject, id: ScheduleId) -> Result<ScheduleView, AppError> {
-    let schedule = schedule::find(&asked.caller, subject, id).await?;
+    let schedule = schedule::find(&asked.caller, subject.target(), id).await?;
     Ok(ScheduleView::of(subject.name.as_str(), id, &schedule, atelier_engine::clock::now()))
 }

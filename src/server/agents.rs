@@ -21,6 +21,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::server::read_limit::ReadLimited;
+use crate::server::request::says;
 use crate::server::state::AppState;
 
 /// Agents are many and mostly quiet: what each of them holds all the time is small. Larger frames are read in
@@ -52,13 +53,9 @@ pub async fn connect(State(state): State<AppState>, mut request: Request) -> Res
 
 /// The answer to a handshake, if it is one.
 fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
-    let says = |name: header::HeaderName, word: &str| {
-        let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(word))
-    };
-    let is_handshake = says(header::CONNECTION, "upgrade")
-        && says(header::UPGRADE, "websocket")
-        && says(header::SEC_WEBSOCKET_VERSION, "13");
+    let is_handshake = says(headers, header::CONNECTION, "upgrade")
+        && says(headers, header::UPGRADE, "websocket")
+        && says(headers, header::SEC_WEBSOCKET_VERSION, "13");
     let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| is_handshake)?;
     HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()
 }

@@ -20,6 +20,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
+use crate::server::request::list;
+
 // Embedding follows the files that were there at the last build. Reading this variable, which xtask sets to
 // the hash of the manifest, makes cargo build the crate anew when others have come.
 #[cfg(not(debug_assertions))]
@@ -159,7 +161,7 @@ impl File {
 /// Says whether the browser takes brotli: named, or covered by `*`, and not refused with `q=0`.
 fn accepts_brotli(headers: &HeaderMap) -> bool {
     let mut any = false;
-    for coding in list(headers, ACCEPT_ENCODING.as_str()) {
+    for coding in list(headers, ACCEPT_ENCODING, ',') {
         let mut parts = coding.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default();
         let refused = parts
@@ -175,17 +177,7 @@ fn accepts_brotli(headers: &HeaderMap) -> bool {
 
 /// Says whether the browser already has the entity with this tag.
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    list(headers, IF_NONE_MATCH.as_str()).any(|known| known == "*" || known.trim_start_matches("W/") == tag)
-}
-
-/// Splits a header that is a list, which may also come as several lines.
-fn list<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
-    headers
-        .get_all(name)
-        .into_iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|line| line.split(','))
-        .map(str::trim)
+    list(headers, IF_NONE_MATCH, ',').any(|known| known == "*" || known.trim_start_matches("W/") == tag)
 }
 
 fn content_type(name: &str) -> HeaderValue {

@@ -31,11 +31,9 @@ pub struct Setting {
     pub default: &'static str,
     /// How it is shown by `atelier config`.
     pub secrecy: Secrecy,
-    /// One line of help.
     pub help: &'static str,
 }
 
-/// How a value may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrecy {
     Open,
@@ -49,125 +47,96 @@ pub enum Secrecy {
 /// set-up.
 const APPS_DOMAIN: &str = "localhost";
 
-const fn setting(key: &'static str, value_name: &'static str, default: &'static str, help: &'static str) -> Setting {
-    Setting { key, value_name, default, secrecy: Secrecy::Open, help }
+const fn setting(key: &'static str, value_name: &'static str) -> Setting {
+    Setting { key, value_name, default: "", secrecy: Secrecy::Open, help: "" }
 }
 
 /// Every setting, in the order in which they are shown.
 pub const SETTINGS: &[Setting] = &[
-    setting(
-        "config",
-        "FILE",
-        "",
-        "TOML file with the same keys [default: atelier.toml in the data directory, if there is one]",
-    ),
-    setting("listen", "ADDR:PORT", "127.0.0.1:3000", "Address and port to listen on"),
-    setting("data", "DIR", "atelier-data", "Directory for the embedded database and everything else that is kept"),
-    Setting {
-        secrecy: Secrecy::UrlWithPassword,
-        ..setting("database_url", "URL", "", "postgres://… instead of the embedded SQLite database")
-    },
-    setting(
-        "public_url",
-        "URL",
-        "",
-        "The address people type, if it is not the listening one, such as https://atelier.example.org",
-    ),
-    setting(
-        "apps_domain",
-        "DOMAIN",
-        APPS_DOMAIN,
+    setting("config", "FILE")
+        .help("TOML file with the same keys [default: atelier.toml in the data directory, if there is one]"),
+    setting("listen", "ADDR:PORT").or("127.0.0.1:3000").help("Address and port to listen on"),
+    setting("data", "DIR")
+        .or("atelier-data")
+        .help("Directory for the embedded database and everything else that is kept"),
+    setting("database_url", "URL")
+        .shown(Secrecy::UrlWithPassword)
+        .help("postgres://… instead of the embedded SQLite database"),
+    setting("public_url", "URL")
+        .help("The address people type, if it is not the listening one, such as https://atelier.example.org"),
+    setting("apps_domain", "DOMAIN").or(APPS_DOMAIN).help(
         "Applications live at names below this domain; needs a wildcard in DNS and, with TLS, in the certificate",
     ),
-    setting(
-        "apps_ports",
-        "FIRST-LAST",
-        "",
+    setting("apps_ports", "FIRST-LAST").help(
         "Ports for applications where they cannot have names of their own, such as 3100-3199; isolates them less",
     ),
-    setting(
-        "ssh_listen",
-        "ADDR:PORT",
-        "",
-        "Address and port at which instances can be entered by SSH, such as 0.0.0.0:2222; nobody can without it",
-    ),
-    setting("tls_cert", "FILE", "", "Certificate chain (PEM); needs --tls-key too"),
-    setting("tls_key", "FILE", "", "Private key (PEM); needs --tls-cert too"),
-    setting(
-        "admin_email",
-        "EMAIL",
-        "",
-        "Makes this Owner if nobody has an account yet; needs --admin-password-file too",
-    ),
-    setting("admin_password_file", "FILE", "", "File whose first line is that Owner's password"),
-    Setting {
-        secrecy: Secrecy::Secret,
-        ..setting("metrics_token", "TOKEN", "", "Bearer token for /metrics; without it only this machine may read them")
-    },
-    setting("trusted_proxies", "IP,IP", "", "Reverse proxies whose X-Forwarded-For is believed"),
-    setting("max_connections", "N", "4096", "So many connections are served at once; further ones wait in line"),
-    setting(
-        "upload_limit_mib",
-        "N",
-        "1024",
-        "A file for a job, and all files of one upload together, have at most so many MiB",
-    ),
-    setting(
-        "keep_logs_days",
-        "N",
-        "90",
-        "Logs, outputs and figures of a job are removed so many days after its end; the job itself stays",
-    ),
-    setting(
-        "keep_environments_days",
-        "N",
-        "30",
+    setting("ssh_listen", "ADDR:PORT")
+        .help("Address and port at which instances can be entered by SSH, such as 0.0.0.0:2222; nobody can without it"),
+    setting("tls_cert", "FILE").help("Certificate chain (PEM); needs --tls-key too"),
+    setting("tls_key", "FILE").help("Private key (PEM); needs --tls-cert too"),
+    setting("admin_email", "EMAIL")
+        .help("Makes this Owner if nobody has an account yet; needs --admin-password-file too"),
+    setting("admin_password_file", "FILE").help("File whose first line is that Owner's password"),
+    setting("metrics_token", "TOKEN")
+        .shown(Secrecy::Secret)
+        .help("Bearer token for /metrics; without it only this machine may read them"),
+    setting("trusted_proxies", "IP,IP").help("Reverse proxies whose X-Forwarded-For is believed"),
+    setting("max_connections", "N")
+        .or("4096")
+        .help("So many connections are served at once; further ones wait in line"),
+    setting("upload_limit_mib", "N")
+        .or("1024")
+        .help("A file for a job, and all files of one upload together, have at most so many MiB"),
+    setting("keep_logs_days", "N")
+        .or("90")
+        .help("Logs, outputs and figures of a job are removed so many days after its end; the job itself stays"),
+    setting("keep_environments_days", "N").or("30").help(
         "A named environment that nothing has used for so many days is removed from the disk; the next use builds it \
          again",
     ),
-    setting("session_idle_minutes", "N", "720", "A session ends after so many minutes without a request"),
-    setting("session_max_hours", "N", "168", "A session ends so many hours after sign-in, however busy"),
-    setting("currency", "CODE", "EUR", "The currency of prices, as three capitals: EUR, USD, CHF"),
-    setting("local_nodes", "on|off", "on", "Whether nodes are made on the server's own machine"),
-    setting(
-        "local_overcommit",
-        "FACTOR",
-        "2",
-        "How many times the machine's cores are given out to nodes; memory is given out once",
-    ),
-    setting(
-        "local_isolation",
-        "on|users|off",
-        "on",
+    setting("session_idle_minutes", "N").or("720").help("A session ends after so many minutes without a request"),
+    setting("session_max_hours", "N").or("168").help("A session ends so many hours after sign-in, however busy"),
+    setting("currency", "CODE").or("EUR").help("The currency of prices, as three capitals: EUR, USD, CHF"),
+    setting("local_nodes", "on|off").or("on").help("Whether nodes are made on the server's own machine"),
+    setting("local_overcommit", "FACTOR")
+        .or("2")
+        .help("How many times the machine's cores are given out to nodes; memory is given out once"),
+    setting("local_isolation", "on|users|off").or("on").help(
         "How people are kept apart on the server's own machine: by users of their own and, with bubblewrap, private \
          views; by users alone; not at all",
     ),
-    setting(
-        "first_uid",
-        "N",
-        "",
-        "The first of 60,000 user numbers that people and their scripts get on the server's own machine \
-         [default: where they began before, else 2100000000]",
+    setting("first_uid", "N").help(
+        "The first of 60,000 user numbers that people and their scripts get on the server's own machine [default: \
+         where they began before, else 2100000000]",
     ),
-    setting(
-        "environment",
-        "auto|off",
-        "auto",
-        "Whether the server builds the Python environment of instances when it is missing",
-    ),
-    setting(
-        "environments",
-        "DIR",
-        "",
-        "Where such environments are, also for several servers [default: environments in the data directory]",
-    ),
-    setting("python", "FILE", "/usr/bin/python3", "The Python that they stand on; everybody must be able to start it"),
-    setting("alone_hours", "N", "24", "A node without a server and without jobs ends itself after so many hours"),
-    setting("log", "FILTER", "info", "What is logged, such as info or atelier=debug,info"),
-    setting("log_format", "FORMAT", "auto", "pretty, json, or auto: pretty on a terminal, json elsewhere"),
+    setting("environment", "auto|off")
+        .or("auto")
+        .help("Whether the server builds the Python environment of instances when it is missing"),
+    setting("environments", "DIR")
+        .help("Where such environments are, also for several servers [default: environments in the data directory]"),
+    setting("python", "FILE")
+        .or("/usr/bin/python3")
+        .help("The Python that they stand on; everybody must be able to start it"),
+    setting("alone_hours", "N")
+        .or("24")
+        .help("A node without a server and without jobs ends itself after so many hours"),
+    setting("log", "FILTER").or("info").help("What is logged, such as info or atelier=debug,info"),
+    setting("log_format", "FORMAT").or("auto").help("pretty, json, or auto: pretty on a terminal, json elsewhere"),
 ];
 
 impl Setting {
+    const fn or(self, default: &'static str) -> Self {
+        Self { default, ..self }
+    }
+
+    const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
+
+    const fn shown(self, secrecy: Secrecy) -> Self {
+        Self { secrecy, ..self }
+    }
+
     /// The flag, without its hyphens.
     pub fn flag(&self) -> String {
         self.key.replace('_', "-")
@@ -178,7 +147,6 @@ impl Setting {
     }
 }
 
-/// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `--listen`.
@@ -215,42 +183,26 @@ pub struct Layers {
 impl Layers {
     /// Joins the layers. `flags` holds what the command line said, by key.
     pub fn join(flags: &BTreeMap<String, String>, environment: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
-        let mut values = BTreeMap::new();
-        for setting in SETTINGS {
-            values.insert(setting.key, (setting.default.to_owned(), Source::Default));
-        }
-        let mut over = |from: &dyn Fn(&Setting) -> Option<(String, Source)>| {
-            for setting in SETTINGS {
-                if let Some(found) = from(setting) {
-                    values.insert(setting.key, found);
-                }
-            }
+        let mut values: BTreeMap<_, _> =
+            SETTINGS.iter().map(|setting| (setting.key, (setting.default.to_owned(), Source::Default))).collect();
+        let over = |values: &mut BTreeMap<_, _>, from: &dyn Fn(&Setting) -> Option<(String, Source)>| {
+            values.extend(SETTINGS.iter().filter_map(|setting| Some((setting.key, from(setting)?))));
         };
-        let from_environment = |setting: &Setting| {
-            environment.get(&setting.variable()).map(|value| (value.clone(), Source::Variable(setting.variable())))
+        let given = |setting: &Setting| {
+            let flag = flags.get(setting.key).map(|value| (value.clone(), Source::Flag(setting.flag())));
+            let variable = || environment.get(&setting.variable()).cloned().zip(Some(setting.variable()));
+            flag.or_else(|| variable().map(|(value, name)| (value, Source::Variable(name))))
         };
-        let from_flags =
-            |setting: &Setting| flags.get(setting.key).map(|value| (value.clone(), Source::Flag(setting.flag())));
         // Flags and environment go first, since they say where the file is; and last, since they beat it.
-        over(&from_environment);
-        over(&from_flags);
-        let named = values["config"].clone();
-        let (file, must_exist) = if named.0.is_empty() {
-            (Path::new(&values["data"].0).join("atelier.toml"), false)
-        } else {
-            (PathBuf::from(&named.0), true)
+        over(&mut values, &given);
+        let (file, must_exist) = match values["config"].0.as_str() {
+            "" => (Path::new(&values["data"].0).join("atelier.toml"), false),
+            named => (PathBuf::from(named), true),
         };
         let in_file = read_file(&file, must_exist)?;
-        let mut over = |from: &dyn Fn(&Setting) -> Option<(String, Source)>| {
-            for setting in SETTINGS {
-                if let Some(found) = from(setting) {
-                    values.insert(setting.key, found);
-                }
-            }
-        };
-        over(&|setting| in_file.get(setting.key).map(|value| (value.clone(), Source::File(file.clone()))));
-        over(&from_environment);
-        over(&from_flags);
+        let of_file = |setting: &Setting| Some((in_file.get(setting.key)?.clone(), Source::File(file.clone())));
+        over(&mut values, &of_file);
+        over(&mut values, &given);
         Ok(Self { values })
     }
 
@@ -289,51 +241,37 @@ impl Layers {
     }
 }
 
-/// What the server runs with.
+/// What the server runs with. [`SETTINGS`] says what each is.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub listen: SocketAddr,
     pub data: PathBuf,
-    /// PostgreSQL instead of the embedded database.
     pub database_url: Option<SecretString>,
-    /// The address people type.
     pub public_url: Option<url::Url>,
-    /// The domain below which applications have their addresses.
     pub apps_domain: String,
-    /// Ports for applications in place of names.
     pub apps_ports: Option<PortRange>,
-    /// Where instances can be entered by SSH.
     pub ssh_listen: Option<SocketAddr>,
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The Owner to make if nobody has an account, and where the password is.
     pub admin: Option<(String, PathBuf)>,
-    /// The bearer token for `/metrics`.
     pub metrics_token: Option<SecretString>,
-    /// Proxies whose word is taken.
     pub trusted_proxies: Vec<IpAddr>,
-    /// How many connections are served at once.
     pub max_connections: u32,
-    /// The most bytes of one upload.
+    /// In bytes.
     pub upload_limit: u64,
-    /// So many days after a job's end its log and its outputs are removed.
     pub keep_logs_days: u32,
-    /// How many days a named environment stays on the disk after its last use.
     pub keep_environments_days: u32,
-    /// How long sessions last.
     pub sessions: session::Limits,
-    /// The currency of prices: three capitals.
     pub currency: String,
     /// How nodes are made on the server's own machine; none if they are not.
     pub local: Option<LocalSettings>,
     /// Where the user numbers of people begin; as before if nobody says.
     pub first_uid: Option<u32>,
-    /// The Python environment of instances.
     pub environments: EnvironmentSettings,
     pub log: String,
     pub log_format: LogFormat,
 }
 
-/// The form of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     Pretty,

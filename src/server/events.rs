@@ -12,8 +12,9 @@ use atelier_domain::SessionKey;
 use atelier_domain::history::Topic;
 use atelier_engine::live::{Cut, Live};
 use atelier_studio::caller::Actor;
+use atelier_studio::seats::Seat;
 use axum::extract::{Extension, Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -22,6 +23,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use crate::error::AppError;
 use crate::server::guard::NoSuchWorkspace;
+use crate::server::log_stream::{last_id, refused};
 use crate::server::state::AppState;
 
 /// The shortest time between two revisions for one client.
@@ -36,7 +38,6 @@ pub const MOST_PER_SESSION: usize = 16;
 /// How long a browser may take to read what is sent; then it is gone, or does not want it.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the browser asks for.
 #[derive(Debug, Deserialize)]
 pub struct Wanted {
     /// Topics, separated by commas.
@@ -54,20 +55,18 @@ pub async fn stream(
     headers: HeaderMap,
 ) -> Response {
     if foreign.is_some() {
-        return (StatusCode::NOT_FOUND, axum::Json(AppError::not_found("workspace"))).into_response();
+        return refused(&AppError::not_found("workspace"));
     }
-    let Some(place) = Place::take(&state, &actor.session) else {
-        let message = format!("One session may hold {MOST_PER_SESSION} live pages at once. Close some of them.");
-        let error = AppError::TooMany { message, retry_after_secs: 60 };
-        return (StatusCode::TOO_MANY_REQUESTS, axum::Json(error)).into_response();
+    let place = match Place::take(&state, &actor.session) {
+        Ok(place) => place,
+        Err(error) => return refused(&error),
     };
     let rights = actor.person.rights();
     // A topic that one may not read is not told of; an unknown one is ignored, so that an old page still
     // works.
     let topics: Vec<Topic> =
         wanted.topics.split(',').filter_map(Topic::from_key).filter(|topic| rights.may_at_all(topic.needs())).collect();
-    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
-    let since = last.or(wanted.since).unwrap_or_else(|| state.live().newest());
+    let since = last_id(&headers, "").parse().ok().or(wanted.since).unwrap_or_else(|| state.live().newest());
     let (sender, receiver) = mpsc::channel(4);
     // Subscribed before the first look, so that nothing falls between.
     let cuts = state.live().cuts();
@@ -137,31 +136,23 @@ pub async fn send(sender: &mpsc::Sender<Result<Event, Infallible>>, event: Event
 /// One of the streams that a session may hold; given back however the stream ends.
 pub struct Place {
     pub state: AppState,
-    session: SessionKey,
+    _seat: Seat<SessionKey>,
 }
 
 impl Place {
-    pub fn take(state: &AppState, session: &SessionKey) -> Option<Self> {
-        let mut open = state.streams();
-        let count = open.entry(session.clone()).or_default();
-        if *count >= MOST_PER_SESSION {
-            return None;
-        }
-        *count += 1;
+    /// A place, or what to tell who has too many.
+    pub fn take(state: &AppState, session: &SessionKey) -> Result<Self, AppError> {
+        let seat = state.streams().take(session, MOST_PER_SESSION).ok_or_else(|| AppError::TooMany {
+            message: format!("One session may hold {MOST_PER_SESSION} live pages at once. Close some of them."),
+            retry_after_secs: 60,
+        })?;
         metrics::gauge!("atelier_live_streams").increment(1.0);
-        Some(Self { state: state.clone(), session: session.clone() })
+        Ok(Self { state: state.clone(), _seat: seat })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut open = self.state.streams();
-        if let Some(count) = open.get_mut(&self.session) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.session);
-            }
-        }
         metrics::gauge!("atelier_live_streams").decrement(1.0);
     }
 }

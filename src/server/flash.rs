@@ -20,7 +20,6 @@ const MOST: usize = 500;
 /// How much they may hold together, in bytes: a form may have a long script in it.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The name of the cookie.
 pub const COOKIE: &str = "atelier_flash";
 
 /// The flashes that wait.

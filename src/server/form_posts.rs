@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use atelier_domain::paths;
-use atelier_studio::caller::RequestInfo;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -20,6 +19,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use crate::done::Done;
 use crate::error::AppError;
 use crate::form::{Flash, OneTimeSecret};
+use crate::server::downloads::request_id;
 use crate::server::request::cookie_name;
 use crate::server::state::AppState;
 use crate::server::{flash, guard, local_path, plain_page};
@@ -46,7 +46,7 @@ pub async fn translate(State(state): State<AppState>, request: Request, next: Ne
     let is_question = *request.method() == Method::GET;
     let is_form = header_text(&request, header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
     let back = header_text(&request, header::REFERER).and_then(local_path::from_referer).unwrap_or_else(|| "/".into());
-    let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+    let id = request_id(&request);
 
     let (mut parts, body) = request.into_parts();
     // A body that trickles in holds a connection; a form is a packet or two.

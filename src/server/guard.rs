@@ -7,7 +7,6 @@
 
 use atelier_domain::account::AccountState;
 use atelier_domain::paths;
-use atelier_studio::caller::RequestInfo;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
@@ -15,6 +14,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use tower_sessions::Session;
 
 use crate::error::AppError;
+use crate::server::downloads::request_id;
 use crate::server::state::AppState;
 use crate::server::{local_path, plain_page};
 
@@ -31,8 +31,7 @@ const OPEN_WITH_TEMPORARY_PASSWORD: &[&str] =
 
 /// Lets a request through or sends it where it belongs.
 pub async fn check(State(state): State<AppState>, session: Session, mut request: Request, next: Next) -> Response {
-    let info = request.extensions().get::<RequestInfo>().cloned();
-    let id = info.as_ref().map(|info| info.id.clone()).unwrap_or_default();
+    let id = request_id(&request);
     let path = request.uri().path().to_owned();
     let has_people = match state.has_people().await {
         Ok(has_people) => has_people,
@@ -66,11 +65,8 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
     }
     let is_temporary = actor.person.state == AccountState::Waiting;
     if is_temporary && !OPEN_WITH_TEMPORARY_PASSWORD.contains(&path.as_str()) {
-        let error = AppError::Refused {
-            code: "account.temporary-password".into(),
-            message: "Your password is a temporary one. Choose your own first.".into(),
-        };
-        return send_away(&request, paths::NEW_PASSWORD, &error);
+        let why = "Your password is a temporary one. Choose your own first.";
+        return send_away(&request, paths::NEW_PASSWORD, &AppError::refused("account.temporary-password", why));
     }
     if !is_temporary && path == paths::NEW_PASSWORD {
         return send_away(&request, &home, &AppError::not_found("page"));

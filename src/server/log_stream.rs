@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::error::AppError;
-use crate::server::events::{self, HEARTBEAT, MOST_PER_SESSION, Place, bye, farewell, send};
+use crate::server::events::{self, HEARTBEAT, Place, bye, farewell, send};
 use crate::server::log_mark::whole_characters;
 use crate::server::state::AppState;
 
@@ -62,9 +62,9 @@ pub fn last_id<'a>(headers: &'a HeaderMap, after: &'a str) -> &'a str {
 }
 
 pub fn follow<S: Source>(state: &AppState, actor: Arc<Actor>, source: S, known: Option<Known<S::Log>>) -> Response {
-    let Some(place) = Place::take(state, &actor.session) else {
-        let message = format!("One session may hold {MOST_PER_SESSION} live pages at once. Close some of them.");
-        return refused(&AppError::TooMany { message, retry_after_secs: 60 });
+    let place = match Place::take(state, &actor.session) {
+        Ok(place) => place,
+        Err(error) => return refused(&error),
     };
     let (sender, receiver) = mpsc::channel(4);
     tokio::spawn(Stream { place, actor, source, sender }.run(known));

@@ -5,13 +5,13 @@
 //! every POST). One of them must be there and say "same origin"; a request with neither did not come from a
 //! form of ours.
 
-use atelier_studio::caller::RequestInfo;
 use axum::extract::{Request, State};
 use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tracing::Instrument as _;
 
+use crate::server::downloads::request_id;
 use crate::server::plain_page;
 use crate::server::state::AppState;
 
@@ -30,7 +30,7 @@ pub async fn check(State(state): State<AppState>, request: Request, next: Next) 
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
     }
-    let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+    let id = request_id(&request);
     tracing::warn!(path = request.uri().path(), "refused: the request did not come from a page of this site");
     plain_page::forbidden(
         "This request did not come from a page of this site",

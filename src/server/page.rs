@@ -17,6 +17,7 @@ use leptos::prelude::{use_context, with_context};
 use leptos_axum::ResponseOptions;
 
 use crate::form::Flash;
+use crate::server::downloads::request_id as id_of;
 use crate::server::guard::NoSuchWorkspace;
 use crate::server::plain_page;
 use crate::server::request::{cookie, cookie_name};
@@ -50,7 +51,6 @@ fn cookie_theme() -> Theme {
         .map_or(Theme::System, |key| Theme::from_key(&key))
 }
 
-/// The id of the request.
 pub fn request_id() -> String {
     extension::<RequestInfo>().map(|info| info.id).unwrap_or_default()
 }
@@ -65,7 +65,6 @@ pub fn workspace_name() -> Option<String> {
     use_context::<AppState>().and_then(|state| state.only_workspace_name())
 }
 
-/// Sets the status of the response.
 pub fn set_status(status: u16) {
     if let (Some(options), Ok(status)) = (use_context::<ResponseOptions>(), StatusCode::from_u16(status)) {
         options.set_status(status);
@@ -122,8 +121,7 @@ pub async fn prepare(State(state): State<AppState>, mut request: Request, next: 
             Ok(viewer) => drop(request.extensions_mut().insert(Arc::new(viewer))),
             Err(error) => {
                 tracing::error!(%error, "the viewer could not be read");
-                let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
-                return plain_page::broken(&id);
+                return plain_page::broken(&id_of(&request));
             }
         }
     }

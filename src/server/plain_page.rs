@@ -1,6 +1,7 @@
 //! The few pages that are made without the app: refusals before a request has got that far, and the page
 //! after a crash.
 
+use atelier_studio::html::attribute as escape;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -18,7 +19,6 @@ pub fn page(status: StatusCode, heading: &str, text: &str, request: &str) -> Res
     (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response()
 }
 
-/// 403.
 pub fn forbidden(heading: &str, text: &str, request: &str) -> Response {
     page(StatusCode::FORBIDDEN, heading, text, request)
 }
@@ -32,16 +32,4 @@ pub fn broken(request: &str) -> Response {
          tell an administrator the request id: the server’s log holds the rest under it.",
         request,
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn text_is_escaped() {
-        assert_eq!(super::escape("<b>\"&"), "&lt;b&gt;&quot;&amp;");
-    }
 }

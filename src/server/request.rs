@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use atelier_studio::caller::RequestInfo;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::header::{self, AsHeaderName};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::FutureExt as _;
 use tracing::Instrument as _;
 
+use crate::server::downloads::request_id;
 use crate::server::state::AppState;
 
 /// The header that carries the id back.
@@ -52,7 +54,7 @@ pub async fn trace(State(state): State<AppState>, mut request: Request, next: Ne
 
 /// Turns a panic of one request into an error page; the rest of the server goes on.
 pub async fn survive_panics(request: Request, next: Next) -> Response {
-    let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+    let id = request_id(&request);
     match std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().await {
         // The session layer answers with nothing when it cannot save.
         Ok(response) if response.status().as_u16() == 500 && !response.headers().contains_key(header::CONTENT_TYPE) => {
@@ -60,9 +62,7 @@ pub async fn survive_panics(request: Request, next: Next) -> Response {
         }
         Ok(response) => response,
         Err(panic) => {
-            let text =
-                panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            tracing::error!(panic = text.unwrap_or("without a message"), "a request panicked");
+            tracing::error!(panic = panic_text(&*panic), "a request panicked");
             crate::server::plain_page::broken(&id)
         }
     }
@@ -127,21 +127,31 @@ pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> 
     peer.to_canonical()
 }
 
+/// What a panic said.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("without a message")
+}
+
+/// The parts of a header that is a list, which may also come as several lines.
+pub fn list(headers: &HeaderMap, name: impl AsHeaderName, between: char) -> impl Iterator<Item = &str> {
+    let lines = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(move |line| line.split(between)).map(str::trim)
+}
+
+/// Whether a header that is a list has that word.
+pub fn says(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
+    list(headers, name, ',').any(|said| said.eq_ignore_ascii_case(word))
+}
+
 /// The name of a cookie of ours; under TLS the prefix makes browsers tie it to this very host.
 pub fn cookie_name(name: &str, is_secure: bool) -> String {
     if is_secure { format!("__Host-{name}") } else { name.to_owned() }
 }
 
-/// The value of a cookie.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(key, _)| *key == name)
-        .map(|(_, value)| value.to_owned())
+    let mut pairs = list(headers, header::COOKIE, ';').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
 }
 
 #[cfg(test)]

@@ -223,7 +223,6 @@ async fn local_driver(
     Ok(local)
 }
 
-/// Opens the configured database.
 pub async fn open_store(config: &Config, missing: Missing) -> Result<Store, String> {
     if let Some(url) = &config.database_url {
         return Store::open(url.expose_secret(), missing).await.map_err(|error| format!("database_url: {error}"));
@@ -318,6 +317,12 @@ async fn wait_for_signal() -> &'static str {
     }
 }
 
+fn tried<T>(what: &str, removed: atelier_engine::store::Result<T>) {
+    if let Err(error) = removed {
+        tracing::warn!(%error, "{what} were not removed; the next minute tries again");
+    }
+}
+
 /// Once a minute: last-seen times, sessions that ended, failures that are forgotten.
 async fn chores(state: AppState) {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
@@ -329,27 +334,17 @@ async fn chores(state: AppState) {
         state.presence().flush(state.store(), now).await;
         state.tokens().flush(state.store(), now).await;
         let idle_before = atelier_domain::Timestamp(now.0 - state.config().sessions.idle.as_millis());
-        if let Err(error) = state.store().delete_ended_web_sessions(now, idle_before).await {
-            tracing::warn!(%error, "ended sessions were not removed; the next minute tries again");
-        }
-        if let Err(error) = state.store().drop_ended_app_sessions().await {
-            tracing::warn!(%error, "ended sessions at applications were not removed; the next minute tries again");
-        }
+        tried("ended sessions", state.store().delete_ended_web_sessions(now, idle_before).await);
+        tried("ended sessions at applications", state.store().drop_ended_app_sessions().await);
         state.app_pool().tidy();
         state.share_uses().flush(state.store()).await;
         crate::server::apps::tend_shares(&state, now).await;
         let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
         let long_ago = Timestamp(clock::now().0.saturating_sub(Span::hours(90 * 24).as_millis()));
-        if let Err(error) = state.store().drop_old_addresses(long_ago).await {
-            tracing::warn!(%error, "old addresses of sign-ins were not removed");
-        }
-        if let Err(error) = state.store().drop_old_failures(before).await {
-            tracing::warn!(%error, "old sign-in failures were not removed; the next minute tries again");
-        }
+        tried("old addresses of sign-ins", state.store().drop_old_addresses(long_ago).await);
+        tried("old sign-in failures", state.store().drop_old_failures(before).await);
         // Tokens are shown as expired for a month, so that people see why something stopped working.
         let before = atelier_domain::Timestamp(now.0 - atelier_domain::time::Span::hours(24 * 30).as_millis());
-        if let Err(error) = state.store().drop_old_tokens(before).await {
-            tracing::warn!(%error, "old tokens were not removed; the next minute tries again");
-        }
+        tried("old tokens", state.store().drop_old_tokens(before).await);
     }
 }

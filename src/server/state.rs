@@ -1,15 +1,15 @@
 //! What every request can reach.
 
-use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use atelier_domain::SessionKey;
 use atelier_engine::fleet::Fleet;
 use atelier_engine::run::EngineHandle;
 use atelier_engine::store::{self, Store};
 use atelier_gateway::HostKey;
+use atelier_studio::seats::Seats;
 use atelier_studio::studio::Studio;
 use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
@@ -40,7 +40,7 @@ struct Inner {
     app_pool: Pool,
     app_ports: Option<Ports>,
     host_key: OnceLock<HostKey>,
-    streams: Mutex<HashMap<SessionKey, usize>>,
+    streams: Seats<SessionKey>,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
 }
 
@@ -84,7 +84,7 @@ impl AppState {
             app_pool: Pool::default(),
             app_ports,
             host_key: OnceLock::new(),
-            streams: Mutex::default(),
+            streams: Seats::default(),
             metrics,
         };
         Ok(Self { inner: Arc::new(inner), leptos_options })
@@ -142,7 +142,6 @@ impl AppState {
         &self.inner.flashes
     }
 
-    /// The metrics as text.
     pub fn metrics_text(&self) -> String {
         self.inner.metrics.render()
     }
@@ -178,8 +177,8 @@ impl AppState {
     }
 
     /// How many live streams each session holds.
-    pub fn streams(&self) -> MutexGuard<'_, HashMap<SessionKey, usize>> {
-        self.inner.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn streams(&self) -> &Seats<SessionKey> {
+        &self.inner.streams
     }
 
     /// The set-up code, made at the first call.

@@ -10,7 +10,6 @@ use crate::server::state::AppState;
 /// Where tests move it, in a debug build whose environment says `ATELIER_TEST_CLOCK=1`.
 pub const PATH: &str = "/test/clock";
 
-/// What a test says.
 #[derive(Debug, Deserialize)]
 pub struct Advance {
     /// So many minutes pass, one after another, each with what agents really see.

@@ -37,7 +37,6 @@ impl Drop for Incoming {
     }
 }
 
-/// Why an upload is not taken.
 #[derive(Debug)]
 pub enum Refusal {
     /// A field is wrong.
@@ -153,12 +152,10 @@ async fn write(
 }
 
 impl Incoming {
-    /// How many files there are.
     pub const fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

@@ -72,7 +72,7 @@ async fn clusters_are_made_seen_scaled_tagged_paused_and_deleted() {
     owner.get(&path).await.shows(&format!("{node}: preparing")).shows("has not called yet");
     server.state.engine().report(Report::NodeUp(node)).await.expect("reported");
     owner.get(&path).await.shows("Steady").shows(&format!("{node}: idle")).shows("Nothing waits.").shows("€0.40/h now");
-    owner.get(CLUSTERS).await.shows("train-pool").shows("1 to 4").shows("0 waiting").shows("under €0.0001");
+    owner.get(CLUSTERS).await.shows("train-pool").shows("1 to 4").shows("0 waiting").shows("€0.00");
     owner.get("/w/perception/compute/instances").await.shows("Clusters<span class=\"count\">1</span>");
     owner.get("/w/perception").await.shows("Perception has 1 cluster").shows("with 1 node");
 

@@ -91,6 +91,10 @@ impl AppError {
         Self::Invalid { problems: vec![problem] }
     }
 
+    pub fn refused(code: &str, message: impl Into<String>) -> Self {
+        Self::Refused { code: code.into(), message: message.into() }
+    }
+
     pub fn not_found(what: &str) -> Self {
         Self::NotFound { what: what.into() }
     }

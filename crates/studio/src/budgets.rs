@@ -8,18 +8,16 @@ use atelier_domain::compute::budget::{
 use atelier_domain::error::AppError;
 use atelier_domain::schedule::Zone;
 use atelier_domain::text::{Problem, shortened};
-use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, Order};
 use atelier_engine::clock;
 use atelier_engine::run::CommandId;
 use atelier_engine::store::SpendFilter;
 
 use crate::caller::Caller;
-use crate::orders::{ask, order};
+use crate::orders::{ask, order, since_last_step};
 use crate::people::names::Names;
 use crate::typed::decimal;
 
-/// Milliseconds of an hour.
 const HOUR: i64 = 3_600_000;
 /// Decimals of an amount as it is typed; the ledger has nine.
 const TYPED_PLACES: usize = 2;
@@ -93,7 +91,6 @@ pub async fn read(caller: &Caller) -> Result<Budgets, AppError> {
 pub struct Wish {
     /// How much a month, in billionths of the currency.
     pub amount: i64,
-    /// What happens when it is spent.
     pub action: BudgetAction,
     /// Where its months begin; where they began, or where the caller is, if nothing is said.
     pub zone: Option<Zone>,
@@ -146,11 +143,6 @@ async fn booked(caller: &Caller, of: &BudgetOf, zone: &Zone) -> Result<u64, AppE
     };
     let hours = caller.checked(caller.store().spent_by_hour(&filter).await)?;
     Ok(hours.into_iter().fold(0, |sum, (_, charge)| sum.saturating_add(charge.cost)))
-}
-
-/// The World knows only the time of its last step.
-fn since_last_step(caller: &Caller) -> Span {
-    caller.studio.engine().status().committed_at.map_or(Span::ZERO, |at| clock::now().since(at))
 }
 
 /// Reads the field `amount`: money for a month, with at most two decimals.

@@ -9,7 +9,7 @@ use atelier_domain::account::AccountState;
 use atelier_domain::error::AppError;
 use atelier_domain::history::Actor as HistoryActor;
 use atelier_domain::workload::{NotAllowed, Scope};
-use atelier_domain::{SessionKey, WorkspaceId, workload};
+use atelier_domain::{SessionKey, UserId, WorkspaceId, workload};
 use atelier_engine::clock;
 use atelier_engine::store::{self, Author, Person, Store, Workspace, WriteTx};
 
@@ -48,6 +48,16 @@ pub struct Origin {
 }
 
 impl Actor {
+    /// Whose something of that owner is, for rights.
+    pub fn whose(&self, owner: &UserId) -> Whose {
+        if self.person.id == *owner { Whose::Own } else { Whose::Others }
+    }
+
+    /// Whether they may know what that owner's things cost.
+    pub fn sees_cost_of(&self, owner: &UserId) -> bool {
+        self.person.rights().check(Action::CostRead, self.whose(owner)).is_ok()
+    }
+
     /// The person as the history names them.
     pub fn as_author(&self) -> HistoryActor {
         let name = match &self.origin {
@@ -77,7 +87,6 @@ impl Caller {
         self.actor.clone().ok_or(AppError::SignedOut)
     }
 
-    /// Whoever is signed in.
     pub fn actor(&self) -> Result<&Actor, AppError> {
         self.actor.as_deref().ok_or(AppError::SignedOut)
     }

@@ -6,8 +6,7 @@ use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::size::SiteName;
 use atelier_domain::compute::{NodeId, Resources};
 use atelier_domain::error::AppError;
-use atelier_domain::time::Timestamp;
-use atelier_domain::world::{Answer, Order, World};
+use atelier_domain::world::{Answer, Order, UnknownNode, World};
 use atelier_engine::drivers::Capabilities;
 use atelier_engine::run::{CommandId, Status};
 
@@ -15,7 +14,6 @@ use crate::caller::Caller;
 use crate::clusters::nodes::{AgentFacts, NodeRow, row as node_row};
 use crate::orders::{ask, order};
 
-/// How many nodes the page shows.
 const NODES_SHOWN: usize = 200;
 
 /// All that the page of engines shows.
@@ -28,8 +26,7 @@ pub struct EngineDetail {
     /// The nodes of the installation, at most 200, with their agents.
     pub nodes: Vec<EngineNode>,
     pub all_nodes: usize,
-    /// What was found and is not known.
-    pub unknown: Vec<UnknownRow>,
+    pub unknown: Vec<UnknownNode>,
 }
 
 /// A place where nodes are made.
@@ -48,24 +45,11 @@ pub struct SiteRow {
 /// A node and what it was made for.
 #[derive(Clone, Debug)]
 pub struct EngineNode {
-    /// The node and its agent.
     pub row: NodeRow,
     /// For what: the name of a compute, or a job's number. Empty for things of another workspace.
     pub holder: String,
     /// The name of its cluster, if it is one's of this workspace.
     pub cluster: Option<String>,
-}
-
-/// Something found and not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownRow {
-    pub site: String,
-    /// What the driver calls it.
-    pub name: String,
-    /// Since when it is known to exist.
-    pub since: Timestamp,
-    /// Whether somebody decided that it goes.
-    pub is_leaving: bool,
 }
 
 /// The engine, its sites and its agents. Needs `engine.read`.
@@ -87,15 +71,7 @@ pub async fn engines(caller: &Caller) -> Result<EngineDetail, AppError> {
                 })
                 .collect(),
             all_nodes: world.nodes().count(),
-            unknown: world
-                .unknown()
-                .map(|found| UnknownRow {
-                    site: found.site.to_string(),
-                    name: found.name.clone(),
-                    since: found.since,
-                    is_leaving: found.is_leaving,
-                })
-                .collect(),
+            unknown: world.unknown().cloned().collect(),
             status,
         }
     })

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use crate::caller::Caller;
 use crate::orders::{ask, order};
 
-/// How many people are listed at most.
 const MOST_PEOPLE: usize = 200;
 
 /// One person's share.
@@ -48,7 +47,6 @@ pub struct ShareLine {
 pub struct Shares {
     /// After how long use counts half.
     pub half_life: Span,
-    /// How serverless jobs are served.
     pub serverless: QueuePolicy,
     /// Who has used most for their weight first, then by name.
     pub people: Vec<ShareLine>,
@@ -154,7 +152,6 @@ pub struct PolicyRequest {
 }
 
 impl PolicyRequest {
-    /// What comes of it.
     pub fn over(&self, present: QueuePolicy) -> Result<QueuePolicy, Problem> {
         let order = self.order.as_deref().map_or(Ok(present.order), order_of)?;
         Ok(QueuePolicy { order, backfill: self.backfill.unwrap_or(present.backfill) })

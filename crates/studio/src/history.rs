@@ -5,33 +5,14 @@ use std::sync::Arc;
 use atelier_domain::access::{Action, Grant, Whose};
 use atelier_domain::error::AppError;
 use atelier_domain::text::search_text;
-use atelier_domain::{Timestamp, UserId};
 use atelier_engine::store::{self, HistoryEntry, HistoryFilter, Person};
 
 use crate::caller::Caller;
 use crate::studio::Studio;
 
-/// Rows of one page.
 const PAGE: i64 = 50;
 
-/// How many entries the bell shows.
 const NOTICES: i64 = 8;
-
-/// One entry.
-#[derive(Clone, Debug)]
-pub struct HistoryRow {
-    /// The revision that it belongs to.
-    pub revision: i64,
-    pub at: Timestamp,
-    /// The account of who did it; none for the system and the server's console.
-    pub actor: Option<UserId>,
-    pub actor_name: String,
-    pub kind: String,
-    /// What was done, without the actor: "disabled Mara Lindqvist".
-    pub sentence: String,
-    pub why: Option<String>,
-    pub request: Option<String>,
-}
 
 /// What the page shows, as the URL holds it: `?q=&after=`.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +27,7 @@ pub struct HistoryQuery {
 #[derive(Clone, Debug)]
 pub struct HistoryPage {
     /// At most 50 entries.
-    pub rows: Vec<HistoryRow>,
+    pub rows: Vec<HistoryEntry>,
     /// The cursor for `after` of the next page.
     pub next: Option<String>,
     /// Whether only the viewer's own entries are shown, since the right reaches no further.
@@ -58,24 +39,20 @@ pub struct HistoryPage {
 pub async fn list_history(caller: &Caller, query: &HistoryQuery) -> Result<HistoryPage, AppError> {
     let actor = caller.authorise_for(Action::HistoryRead, Whose::Own).await?;
     let own_only = actor.person.rights().grant(Action::HistoryRead) == Grant::Own;
-    let before = query.after.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     let filter = HistoryFilter {
         part: search_text(&query.q),
         about: own_only.then(|| actor.person.id.clone()),
-        before,
+        before: read_cursor(&query.after),
         limit: PAGE + 1,
         ..HistoryFilter::default()
     };
-    let mut entries = caller.checked(caller.store().history(&actor.workspace.id, &filter).await)?;
-    let has_more = entries.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
-    entries.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
-    let last = entries.last().filter(|_| has_more);
-    let next = last.map(|entry| format!("{}.{}", entry.revision, entry.ordinal));
-    Ok(HistoryPage { rows: entries.into_iter().map(row).collect(), next, own_only })
+    let mut rows = caller.checked(caller.store().history(&actor.workspace.id, &filter).await)?;
+    let next = cut(&mut rows, PAGE, |entry| (entry.revision, entry.ordinal));
+    Ok(HistoryPage { rows, next, own_only })
 }
 
 /// The newest entries, at most `limit`. Needs `history.read`; with scope own they are as in [`list_history`].
-pub async fn recent_history(caller: &Caller, limit: usize) -> Result<Arc<Vec<HistoryRow>>, AppError> {
+pub async fn recent_history(caller: &Caller, limit: usize) -> Result<Arc<Vec<HistoryEntry>>, AppError> {
     let actor = caller.authorise_for(Action::HistoryRead, Whose::Own).await?;
     let own_only = actor.person.rights().grant(Action::HistoryRead) == Grant::Own;
     let about = own_only.then(|| actor.person.id.clone());
@@ -83,8 +60,7 @@ pub async fn recent_history(caller: &Caller, limit: usize) -> Result<Arc<Vec<His
     let read = async {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let filter = HistoryFilter { about: about.clone(), limit, ..HistoryFilter::default() };
-        let entries = caller.checked(caller.store().history(workspace, &filter).await)?;
-        Ok(entries.into_iter().map(row).collect())
+        caller.checked(caller.store().history(workspace, &filter).await)
     };
     caller.studio.reads().events.get(&caller.studio, (workspace.clone(), about.clone(), limit), read).await
 }
@@ -98,16 +74,16 @@ pub async fn notices_of(state: &Studio, person: &Person) -> store::Result<Arc<Ve
     state.reads().notices.get(state, person.id.clone(), read).await
 }
 
-/// An entry as pages show it.
-pub fn row(entry: HistoryEntry) -> HistoryRow {
-    HistoryRow {
-        revision: entry.revision,
-        at: entry.at,
-        actor: entry.actor,
-        actor_name: entry.actor_name,
-        kind: entry.kind,
-        sentence: entry.sentence,
-        why: entry.why,
-        request: entry.request,
-    }
+/// The place of an entry in the order in which things happened, as addresses hold it: `revision.ordinal`.
+pub(crate) fn read_cursor(text: &str) -> Option<(i64, i64)> {
+    text.split_once('.').and_then(|(revision, ordinal)| Some((revision.parse().ok()?, ordinal.parse().ok()?)))
+}
+
+/// Cuts a page off lines of which one more was read than it has. The cursor of the rest, if there is any.
+pub(crate) fn cut<T>(lines: &mut Vec<T>, page: i64, place: impl Fn(&T) -> (i64, i64)) -> Option<String> {
+    let page = usize::try_from(page).unwrap_or(usize::MAX);
+    let has_more = lines.len() > page;
+    lines.truncate(page);
+    let (revision, ordinal) = lines.last().filter(|_| has_more).map(place)?;
+    Some(format!("{revision}.{ordinal}"))
 }

@@ -33,6 +33,7 @@ pub mod presence;
 pub mod quota;
 pub mod schedules;
 pub mod search;
+pub mod seats;
 pub mod secret;
 pub mod sizes;
 pub mod studio;

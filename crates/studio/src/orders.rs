@@ -4,7 +4,9 @@
 use atelier_domain::UserId;
 use atelier_domain::error::AppError;
 use atelier_domain::reason::Reason;
+use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, Command, Order};
+use atelier_engine::clock;
 use atelier_engine::run::{CommandId, NewOrder, OrderError, Payload};
 
 use crate::caller::Caller;
@@ -39,12 +41,12 @@ pub fn refused(caller: &Caller, error: OrderError) -> AppError {
     match error {
         OrderError::Refused(Reason::Invalid { problem }) => AppError::invalid(problem),
         OrderError::Refused(Reason::NotFound { what }) => AppError::NotFound { what },
-        OrderError::Refused(reason) => AppError::Refused { code: reason.code().into(), message: said(&reason) },
-        OrderError::IdReused => AppError::Refused { code: "command.id-reused".into(), message: error.to_string() },
-        OrderError::Uncertain | OrderError::Fenced | OrderError::Stopped => AppError::Refused {
-            code: "engine.unavailable".into(),
-            message: format!("The engine did not answer: {error}. Nothing is lost; try again in a moment."),
-        },
+        OrderError::Refused(reason) => AppError::refused(reason.code(), said(&reason)),
+        OrderError::IdReused => AppError::refused("command.id-reused", error.to_string()),
+        OrderError::Uncertain | OrderError::Fenced | OrderError::Stopped => AppError::refused(
+            "engine.unavailable",
+            format!("The engine did not answer: {error}. Nothing is lost; try again in a moment."),
+        ),
         OrderError::Broken => {
             tracing::error!("an order made the engine stumble");
             AppError::Internal { request: caller.request.id.clone() }
@@ -66,4 +68,9 @@ pub async fn ask<T: Send + 'static>(
     question: impl FnOnce(&atelier_domain::world::World) -> T + Send + 'static,
 ) -> Result<T, AppError> {
     caller.studio.engine().ask(question).await.map_err(|error| refused(caller, error))
+}
+
+/// How long ago the World last looked at its clock: it knows only the time of its last step.
+pub fn since_last_step(caller: &Caller) -> Span {
+    caller.studio.engine().status().committed_at.map_or(Span::ZERO, |at| clock::now().since(at))
 }

@@ -41,7 +41,6 @@ impl Presence {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).people.get(id).copied()
     }
 
-    /// How many people are online now.
     pub fn online(&self, now: Timestamp) -> u64 {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.people.values().filter(|at| atelier_domain::account::is_online(Some(**at), now)).count() as u64

@@ -14,9 +14,8 @@ use atelier_engine::store::Person;
 
 use crate::caller::Caller;
 use crate::orders::{ask, order};
-use crate::people::names::Names;
+use crate::people::names::{Names, somebody};
 
-/// How many people are listed at most.
 const MOST_PEOPLE: usize = 200;
 
 /// Something that holds a part of a quota.
@@ -56,7 +55,6 @@ pub struct Quotas {
     pub people: Vec<QuotaLine>,
     /// How many more lines of people there are.
     pub more: usize,
-    /// What can be limited.
     pub resources: Vec<Resource>,
 }
 
@@ -207,22 +205,15 @@ fn holdings(world: &World, usage: &Usage) -> Vec<Holding> {
 
 /// Somebody of this workspace, by an e-mail address, an id, or `me`.
 pub async fn person_of(caller: &Caller, typed: &str) -> Result<Person, AppError> {
-    let actor = caller.actor()?;
     let typed = typed.trim();
     if typed == "me" {
-        return Ok(actor.person.clone());
+        return Ok(caller.actor()?.person.clone());
     }
     let wrong = |message: String| AppError::invalid(Problem::new("person", message));
     if typed.is_empty() {
         return Err(wrong("Say whose limit it is: the e-mail address of somebody here.".into()));
     }
-    let found = if typed.contains('@') {
-        let email = search_text(typed).to_lowercase();
-        caller.checked(caller.store().account_by_email(&email).await)?.map(|account| account.person)
-    } else {
-        caller.checked(caller.store().person(&UserId::new(search_text(typed))).await)?
-    };
-    found.filter(|person| person.workspace == actor.workspace.id).ok_or_else(|| {
+    somebody(caller, typed).await?.ok_or_else(|| {
         wrong(format!("Nobody here is “{}”. Give an e-mail address of this workspace.", shortened(typed)))
     })
 }

@@ -1,9 +1,10 @@
 //! The secrets of personal tokens: made once, shown once, kept as a hash.
 
+use atelier_domain::text::hex;
 use atelier_domain::token::PREFIX;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// A random token for a cookie: 128 bits in hexadecimal.
 pub fn random_token() -> String {
@@ -19,27 +20,12 @@ pub fn fresh() -> (String, String) {
 
 /// What is kept of a secret. It has 256 random bits, so that nothing slower is needed.
 pub fn hash(secret: &str) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(secret.as_bytes()) {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
+    hex(&Sha256::digest(secret.as_bytes()))
 }
 
 /// The prefix and the bytes in base64url, without padding.
 fn written(bytes: &[u8; 32]) -> String {
-    let mut text = String::from(PREFIX);
-    for chunk in bytes.chunks(3) {
-        let number =
-            chunk.iter().fold(0_u32, |number, byte| (number << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..=chunk.len() {
-            let index = (number >> (18 - 6 * place)) & 63;
-            text.push(char::from(ALPHABET[index as usize]));
-        }
-    }
-    text
+    format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use crate::clusters::preview::Previews;
 use crate::counts::ComputeCounts;
 use crate::files::desk::Files;
 use crate::forecast::etas::Forecasts;
-use crate::history::HistoryRow;
 use crate::instances::share_uses::ShareUses;
 use crate::instances::ssh::Directions;
 use crate::jobs::list::JobView;
@@ -30,9 +29,7 @@ use crate::workloads::Workloads;
 /// What the operator chose that people can tell by what the studio does.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The currency of prices: three capitals.
     pub currency: String,
-    /// How long sessions last.
     pub sessions: session::Limits,
     /// So many bytes may come with one job.
     pub upload_limit: u64,
@@ -60,11 +57,9 @@ pub(crate) struct Reads {
     /// What others did to a person, newest first.
     pub notices: Kept<UserId, Vec<HistoryEntry>>,
     /// The newest entries of the history: of all of it, or of what concerns one person.
-    pub events: Kept<(WorkspaceId, Option<UserId>, usize), Vec<HistoryRow>>,
-    /// How many people there are.
+    pub events: Kept<(WorkspaceId, Option<UserId>, usize), Vec<HistoryEntry>>,
     pub people: Kept<WorkspaceId, u64>,
     pub first_people: Kept<(WorkspaceId, FirstPage), Vec<Person>>,
-    /// The newest jobs.
     pub jobs: Kept<(WorkspaceId, usize), Vec<JobView>>,
     pub computes: Kept<WorkspaceId, ComputeCounts>,
     pub warnings: Kept<WorkspaceId, Announced>,
@@ -141,7 +136,6 @@ impl Studio {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// What the operator chose.
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
     }
@@ -208,7 +202,6 @@ impl Studio {
         let _ = self.inner.directions.set(directions);
     }
 
-    /// The files of the workspace.
     pub fn files(&self) -> &Arc<Files> {
         &self.inner.files
     }
@@ -227,12 +220,10 @@ impl Studio {
         &self.inner.reads
     }
 
-    /// The workspace with that short name.
     pub fn workspace_by_slug(&self, slug: &str) -> Option<Workspace> {
         self.workspace(|workspace| workspace.slug == slug)
     }
 
-    /// The workspace with that id.
     pub fn workspace_by_id(&self, id: &WorkspaceId) -> Option<Workspace> {
         self.workspace(|workspace| workspace.id == *id)
     }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use atelier_domain::account::AccountState;
 use atelier_domain::history::Topic;
@@ -20,6 +20,7 @@ use atelier_engine::store::{self, Store};
 
 use crate::caller::Actor;
 use crate::kept::Mark;
+use crate::seats::{Seat, Seats};
 use crate::secret;
 use crate::studio::Studio;
 
@@ -53,7 +54,7 @@ pub enum NotLetIn {
 #[derive(Debug, Default)]
 pub struct TokenCache {
     entries: RwLock<HashMap<String, Arc<Entry>>>,
-    waits: Mutex<HashMap<UserId, usize>>,
+    waits: Seats<UserId>,
 }
 
 impl TokenCache {
@@ -143,37 +144,12 @@ impl TokenCache {
     }
 
     /// Takes one of the places in which a person's requests may wait; none if all are taken.
-    pub fn wait_of(self: &Arc<Self>, person: &UserId) -> Option<WaitPlace> {
-        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = waits.entry(person.clone()).or_default();
-        if *count >= MAX_WAITS {
-            return None;
-        }
-        *count += 1;
-        Some(WaitPlace { cache: Arc::clone(self), person: person.clone() })
+    pub fn wait_of(&self, person: &UserId) -> Option<Seat<UserId>> {
+        self.waits.take(person, MAX_WAITS)
     }
 
     /// How many requests of a person wait right now.
     pub fn waiting(&self, person: &UserId) -> usize {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner).get(person).copied().unwrap_or_default()
-    }
-}
-
-/// Held while a request waits.
-#[derive(Debug)]
-pub struct WaitPlace {
-    cache: Arc<TokenCache>,
-    person: UserId,
-}
-
-impl Drop for WaitPlace {
-    fn drop(&mut self) {
-        let mut waits = self.cache.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = waits.get_mut(&self.person) {
-            *count -= 1;
-            if *count == 0 {
-                waits.remove(&self.person);
-            }
-        }
+        self.waits.taken(person)
     }
 }

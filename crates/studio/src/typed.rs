@@ -60,6 +60,26 @@ fn trimmed(number: &str) -> String {
     number.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// So many things can be chosen at once.
+const MOST_CHOSEN: usize = 200;
+
+/// Refuses more than can be changed at once.
+pub fn few_enough(chosen: &[String], nouns: &str) -> Result<(), Problem> {
+    if chosen.len() <= MOST_CHOSEN {
+        return Ok(());
+    }
+    let message = format!("At most {MOST_CHOSEN} {nouns} are changed at once; {} were selected.", chosen.len());
+    Err(Problem::new("ids", message))
+}
+
+/// Refuses the name that is the address of a form: what is called so would have no page.
+pub fn free_name<N: std::fmt::Display>(field: &'static str, name: N, nouns: &str) -> Result<N, Problem> {
+    if name.to_string() != "new" {
+        return Ok(name);
+    }
+    Err(Problem::new(field, format!("“new” is the address of the form for {nouns}. Choose another name.")))
+}
+
 /// The parts of a form, or all that is wrong with it at once.
 #[derive(Default)]
 pub struct Problems(pub Vec<Problem>);

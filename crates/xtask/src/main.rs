@@ -43,6 +43,12 @@ enum Task {
         /// Run one part of the core or one suite beside it, without the lints
         #[arg(long, value_enum)]
         only: Option<test::Kind>,
+        /// Run it this many times, until one fails
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+        times: u32,
+        /// Keep every core busy meanwhile, to find tests that depend on a quiet machine
+        #[arg(long)]
+        busy: bool,
         /// With --only: a filter and options for the runner, as in `test --only e2e sign-in --headed`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "only")]
         filter: Vec<OsString>,
@@ -82,7 +88,7 @@ fn perform(task: Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
         Task::Run { serve } => run::run(&workspace, &serve),
-        Task::Test { only, filter } => test::test(&workspace, only, &filter),
+        Task::Test { only, times, busy, filter } => test::repeated(&workspace, only, &filter, times, busy),
         Task::Ci { minutes } => test::ci(&workspace, minutes),
         Task::Build { release } => {
             let profile = if release { server::Profile::Release } else { server::Profile::Dev };

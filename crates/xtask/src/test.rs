@@ -5,15 +5,18 @@
 mod ci;
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use atelier_testing::{free_port, postgres};
 pub use ci::ci;
 use clap::ValueEnum;
 
 use crate::failure::{Failure, Result};
-use crate::progress::step;
+use crate::progress::{announce, step};
 use crate::server::{self, Profile};
 use crate::workspace::{PRODUCT, Workspace};
 use crate::{compile, lint, process, setup};
@@ -28,6 +31,8 @@ pub enum Kind {
     Unit,
     /// The root package: pages, server functions, HTTP
     Web,
+    /// All native tests, as in the core
+    Native,
     /// Playwright in Chromium, with and without JavaScript
     E2e,
     /// A suite beside the core: ten thousand simulated sites in place of a thousand
@@ -54,6 +59,25 @@ const SUITES: [Suite; 2] = [
     },
 ];
 
+/// Runs the tests several times in a row, on request beside threads that keep every core busy.
+pub fn repeated(workspace: &Workspace, only: Option<Kind>, filter: &[OsString], times: u32, busy: bool) -> Result<()> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let cores = if busy { thread::available_parallelism().map_or(1, NonZero::get) } else { 0 };
+        for _ in 0..cores {
+            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+        }
+        let done = (1..=times).try_for_each(|run| {
+            if times > 1 {
+                announce(&format!("Run {run} of {times}"));
+            }
+            test(workspace, only, filter)
+        });
+        is_over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
 pub fn test(workspace: &Workspace, only: Option<Kind>, filter: &[OsString]) -> Result<()> {
     match only {
         None => core().into_iter().try_for_each(|(_, part)| part(workspace)),
@@ -64,6 +88,10 @@ pub fn test(workspace: &Workspace, only: Option<Kind>, filter: &[OsString]) -> R
         Some(Kind::Web) => {
             setup::for_native_tests()?;
             native(workspace, &[&["--package=atelier", "--features=ssr"]], filter)
+        }
+        Some(Kind::Native) => {
+            setup::for_native_tests()?;
+            native(workspace, &[&PRODUCT, &XTASK], filter)
         }
         Some(Kind::E2e) => browser(workspace, &setup::for_tests(workspace)?, filter),
         Some(Kind::Simulation) => simulation(workspace, filter),

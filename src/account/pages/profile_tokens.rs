@@ -2,7 +2,8 @@
 
 use atelier_domain::text::counted;
 use atelier_domain::token::{DEFAULT_DAYS, MAX_DAYS, MAX_NAME, MIN_DAYS};
-use atelier_studio::account::tokens::{TokenRow, own_tokens};
+use atelier_engine::store::Token;
+use atelier_studio::account::tokens::own_tokens;
 use leptos::prelude::*;
 
 use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time, heads};
@@ -15,7 +16,7 @@ use crate::viewer::Viewer;
 pub fn tokens(visit: &Visit) -> AnyView {
     let (viewer, made, revoked) = (visit.viewer.clone(), visit.form("create_token"), visit.form("revoke_token"));
     load(viewer.clone(), async move { own_tokens(&here()?).await }, move |rows| {
-        let working = rows.iter().filter(|row| !row.is_expired).count() as u64;
+        let working = rows.iter().filter(|row| row.expires_at > viewer.now).count() as u64;
         let refusal = revoked.refusal().map(|reason| view! { <p class="err" role="alert">{reason}</p> });
         let (list, form) = (list(rows, &viewer), form(made));
         html! {
@@ -27,7 +28,7 @@ pub fn tokens(visit: &Visit) -> AnyView {
     })
 }
 
-fn list(rows: Vec<TokenRow>, viewer: &Viewer) -> Option<AnyView> {
+fn list(rows: Vec<Token>, viewer: &Viewer) -> Option<AnyView> {
     if rows.is_empty() {
         return None;
     }
@@ -41,14 +42,14 @@ fn list(rows: Vec<TokenRow>, viewer: &Viewer) -> Option<AnyView> {
     Some(table.into_any())
 }
 
-fn token(row: TokenRow, viewer: &Viewer) -> AnyView {
+fn token(row: Token, viewer: &Viewer) -> AnyView {
     let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let used = match row.used_at {
         Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
         None => "never".into_any(),
     };
-    let expired = row.is_expired.then(|| view! { <span class="l2">"expired, works no more"</span> });
-    let (label, key) = (format!("Revoke the token {}", row.name), row.id.clone());
+    let expired = (row.expires_at <= now).then(|| view! { <span class="l2">"expired, works no more"</span> });
+    let (label, key) = (format!("Revoke the token {}", row.name), row.id.to_string());
     html! {
         <tr data-key=key>
             <th scope="row"><span class="name">{row.name}</span>{expired}</th>
@@ -56,7 +57,7 @@ fn token(row: TokenRow, viewer: &Viewer) -> AnyView {
             <td data-label="Last used">{used}</td>
             <td data-label="Works until"><Time at=row.expires_at now=now zone=zone absolute=true/></td>
             <td class="right">
-                <PostForm function="revoke_token" class="row-tight" hidden=vec![("token", row.id)]>
+                <PostForm function="revoke_token" class="row-tight" hidden=vec![("token", row.id.to_string())]>
                     <SubmitButton look=Look::Plain small=true label=label pending="Revoking…">"Revoke"</SubmitButton>
                 </PostForm>
             </td>

@@ -1,7 +1,9 @@
 //! What the engine decided about a cluster and its nodes, and why.
 
+use atelier_domain::world::About;
+use atelier_engine::store::DecisionEntry;
 use atelier_studio::clock;
-use atelier_studio::clusters::detail::{ClusterDetail, DecisionLine};
+use atelier_studio::clusters::detail::ClusterDetail;
 use leptos::prelude::*;
 
 use crate::components::{Card, Icon, Pager, Query};
@@ -29,7 +31,7 @@ pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
     }
 }
 
-fn item(visit: &Visit, line: &DecisionLine) -> AnyView {
+fn item(visit: &Visit, line: &DecisionEntry) -> AnyView {
     let zone = &visit.viewer.time_zone;
     let icon = match line.code.as_str() {
         "scale-up" | "own-nodes" | "scale-to-min" => "scaleup",
@@ -37,9 +39,12 @@ fn item(visit: &Visit, line: &DecisionLine) -> AnyView {
         "node-lost" | "node-preempted" | "node-gone" | "launch-failed" | "launch-timed-out" | "would-not-end" => "warn",
         _ => "hold",
     };
-    let about = (!line.node.is_empty()).then(|| view! { <b>{line.node.clone()}</b>": " });
+    let about = match line.about {
+        About::Node(node) => Some(view! { <b>{node.to_string()}</b>": " }),
+        _ => None,
+    };
     html! {
-        <li data-key=line.key.clone()>
+        <li data-key=format!("{}.{}", line.revision, line.ordinal)>
             <time datetime=clock::rfc3339(line.at) title=clock::exact(line.at, zone)>
                 {clock::time_of_day(line.at, zone)}
             </time>

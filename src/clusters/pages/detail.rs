@@ -6,6 +6,7 @@ use atelier_domain::compute::node::NodeState;
 use atelier_domain::compute::verb::ClusterVerb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
+use atelier_domain::reason::Kind;
 use atelier_domain::text::counted;
 use atelier_studio::clock;
 use atelier_studio::clusters::detail::{ClusterDetail, cluster};
@@ -191,27 +192,27 @@ fn why(detail: &ClusterDetail) -> AnyView {
         }
         _ => String::new(),
     };
-    if detail.why.as_ref().is_some_and(|why| why.code == "cluster-paused") {
+    let Some(why) = &detail.row.reason else {
+        return html! { <Why tone=Tone::Neutral title="It is going" text=by/> };
+    };
+    let code = why.code();
+    if code == "cluster-paused" {
         // Said above with more words.
         return ().into_any();
     }
-    let Some(why) = &detail.why else {
-        return html! { <Why tone=Tone::Neutral title="It is going" text=by/> };
-    };
-    let tone = if why.is_wait { Tone::Warning } else { Tone::Neutral };
-    let text =
-        [by.as_str(), why.next.as_str()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+    let tone = if why.kind() == Kind::Wait { Tone::Warning } else { Tone::Neutral };
+    let text = [by, why.next_step().unwrap_or_default()].join(" ").trim().to_owned();
     let failures: Vec<_> = detail
         .failures
         .iter()
         .take(3)
         .map(|failed| view! { <li class="xs">{format!("{}: {}", failed.node, failed.detail)}</li> })
         .collect();
-    if failures.is_empty() || why.code != "launch-pause" {
-        return html! { <Why tone=tone title=why.sentence.clone() text=text code=why.code/> };
+    if failures.is_empty() || code != "launch-pause" {
+        return html! { <Why tone=tone title=why.sentence() text=text code=code/> };
     }
     html! {
-        <Why tone=tone title=why.sentence.clone() text=text code=why.code><ul class="list">{failures}</ul></Why>
+        <Why tone=tone title=why.sentence() text=text code=code><ul class="list">{failures}</ul></Why>
     }
 }
 

@@ -1,7 +1,9 @@
 //! The minimum of a cluster at certain hours.
 
+use atelier_domain::compute::ScheduleId;
+use atelier_domain::schedule::Schedule;
 use atelier_engine::run::CommandId;
-use atelier_studio::clusters::detail::{ClusterDetail, MinimumRow};
+use atelier_studio::clusters::detail::ClusterDetail;
 use leptos::prelude::*;
 
 use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, Time};
@@ -9,7 +11,8 @@ use crate::frame::Visit;
 
 /// The card with the schedules that set the minimum, and the form that adds two of them.
 pub fn card(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyView {
-    let rows: Vec<_> = detail.minimums.iter().map(|row| line(visit, detail, row, because.is_none())).collect();
+    let rows: Vec<_> =
+        detail.minimums.iter().map(|(id, one)| line(visit, detail, *id, one, because.is_none())).collect();
     let rows = if rows.is_empty() {
         let said = format!("None: it keeps {} at any time.", nodes(detail.row.cluster.scale.min));
         html! { <p class="muted">{said}</p> }
@@ -34,28 +37,27 @@ fn nodes(count: u32) -> String {
     atelier_domain::text::counted(u64::from(count), "node", "nodes")
 }
 
-fn line(visit: &Visit, detail: &ClusterDetail, row: &MinimumRow, may: bool) -> AnyView {
+fn line(visit: &Visit, detail: &ClusterDetail, id: ScheduleId, schedule: &Schedule, may: bool) -> AnyView {
+    let (sentence, is_enabled) = (schedule.sentence(), schedule.is_enabled);
     let hidden = || {
         vec![
             ("cluster", detail.row.name.clone()),
-            ("schedule", row.id.to_string()),
+            ("schedule", id.to_string()),
             ("command_id", CommandId::random().as_str().to_owned()),
         ]
     };
-    let next = match (row.is_enabled, row.next) {
+    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let next = match (is_enabled, schedule.next_acting_after(now)) {
         (false, _) => html! { <span class="faint">"disabled"</span> },
-        (true, Some(next)) => {
-            let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-            html! { "next "<Time at=next now=now zone=zone absolute=true/> }
-        }
+        (true, Some(next)) => html! { "next "<Time at=next.at now=now zone=zone absolute=true/> },
         (true, None) => html! { <span class="faint">"never again"</span> },
     };
     let actions = may.then(|| {
-        let (enabled, word) = if row.is_enabled { ("", "Disable") } else { ("on", "Enable") };
+        let (enabled, word) = if is_enabled { ("", "Disable") } else { ("on", "Enable") };
         let mut switched = hidden();
         switched.push(("enabled", enabled.to_owned()));
-        let (switch, delete) = (format!("{word}: {}", row.sentence), format!("Remove: {}", row.sentence));
-        let icon = if row.is_enabled { "pause" } else { "play" };
+        let (switch, delete) = (format!("{word}: {}", sentence), format!("Remove: {}", sentence));
+        let icon = if is_enabled { "pause" } else { "play" };
         view! {
             <span class="row-tight">
                 <PostForm function="switch_minimum" hidden=switched class="inline-form">
@@ -68,7 +70,7 @@ fn line(visit: &Visit, detail: &ClusterDetail, row: &MinimumRow, may: bool) -> A
         }
     });
     html! {
-        <li data-key=row.id.to_string()><span>{row.sentence.clone()}<span class="l2">{next}</span></span>{actions}</li>
+        <li data-key=id.to_string()><span>{sentence}<span class="l2">{next}</span></span>{actions}</li>
     }
 }
 

@@ -59,13 +59,12 @@ fn line(visit: &Visit, row: &QueueRow) -> AnyView {
     let facts = facts.into_iter().filter(|fact| !fact.is_empty()).collect::<Vec<_>>().join(", ");
     let share = (!row.share.is_empty()).then(|| view! { <span class="l2">{format!("owner: {}", row.share)}</span> });
     let menu = turn_menu(visit, &id, &row.name, &row.verbs, row.is_held);
-    let why = [row.why.sentence.as_str(), row.why.next.as_str()].join(" ");
     let starts = crate::jobs::pages::eta::cell(&visit.viewer, row.eta.as_ref());
     html! {
         <tr data-key=row.job.to_string()>
             <td class="num faint">{place}</td>
             <th scope="row"><a class="name" href=href>{row.name.clone()}</a><span class="l2">{facts}</span>{share}</th>
-            <td class="wide-cell"><StateTag state=StateWord::Queued reason=why.trim().to_owned()/></td>
+            <td class="wide-cell"><StateTag state=StateWord::Queued reason=row.why.clone()/></td>
             <td data-label="Starts about">{starts}</td>
             <td class="right nowrap c-cpu"><Time at=row.submitted now=now zone=zone/></td>
             <td class="menu-cell">{menu}</td>

@@ -4,9 +4,10 @@ use atelier_domain::Timestamp;
 use atelier_domain::compute::{ClusterId, ScheduleId};
 use atelier_domain::schedule::recurrence::Parts;
 use atelier_domain::schedule::{Action, Schedule};
-use atelier_domain::world::Answer;
+use atelier_domain::world::{Answer, ScheduleTarget};
 use atelier_studio::clusters::{commands as cluster, minimum};
-use atelier_studio::schedules::request::TimesRequest;
+use atelier_studio::schedules::commands as schedule;
+use atelier_studio::schedules::request::timetable_of;
 use atelier_studio::schedules::week::as_cron;
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -61,7 +62,7 @@ pub async fn list(asked: Asked, Path(name): Path<String>, parameters: Parameters
     parameters.none_left(&[])?;
     let cluster = cluster::find(&asked.caller, &name).await?;
     let now = atelier_engine::clock::now();
-    let all = minimum::of_cluster(&asked.caller, cluster).await?;
+    let all = schedule::of(&asked.caller, ScheduleTarget::Cluster(cluster)).await?;
     let schedules = all.iter().map(|(id, schedule)| MinimumView::of(&name, *id, schedule, now)).collect();
     Ok(json(StatusCode::OK, &MinimumsView { schedules }))
 }
@@ -84,13 +85,9 @@ pub struct Wanted {
 /// `POST /clusters/{name}/schedules`.
 pub async fn add(asked: Asked, Path(name): Path<String>, Json(wanted): Json<Wanted>) -> Answered {
     let cluster = cluster::find(&asked.caller, &name).await?;
-    let times = TimesRequest {
-        cron: wanted.cron.clone(),
-        recurrence: wanted.recurrence.clone(),
-        time_zone: wanted.time_zone.clone(),
-        start: wanted.start.clone(),
-    };
-    let timetable = times.timetable().map_err(Refusal::invalid)?;
+    let Wanted { cron, recurrence, time_zone, start, .. } = &wanted;
+    let timetable = timetable_of(cron.as_deref(), recurrence.as_ref(), time_zone.as_deref(), start.as_deref());
+    let timetable = timetable.map_err(Refusal::invalid)?;
     let id = asked.id_for("add-minimum", &(&name, &wanted));
     let done = minimum::add(&asked.caller, id.clone(), cluster, wanted.nodes, timetable).await;
     let made = asked.or_known(&id, done, |answer| match answer {
@@ -136,7 +133,7 @@ pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, para
     let cluster = cluster::find(&asked.caller, &name).await?;
     let which = parsed(&id)?;
     let command = asked.id_for("delete-minimum", &(&name, &id));
-    let found = minimum::find(&asked.caller, cluster, which).await.map(Some);
+    let found = schedule::find(&asked.caller, ScheduleTarget::Cluster(cluster), which).await.map(Some);
     if asked.or_known(&command, found, |_| Some(None)).await?.is_some() {
         minimum::remove(&asked.caller, command, cluster, which).await?;
     }
@@ -148,6 +145,6 @@ fn parsed(id: &str) -> Answered<ScheduleId> {
 }
 
 async fn view_of(asked: &Asked, name: &str, cluster: ClusterId, id: ScheduleId) -> Answered<MinimumView> {
-    let schedule = minimum::find(&asked.caller, cluster, id).await?;
+    let schedule = schedule::find(&asked.caller, ScheduleTarget::Cluster(cluster), id).await?;
     Ok(MinimumView::of(name, id, &schedule, atelier_engine::clock::now()))
 }

@@ -6,7 +6,8 @@ use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
-use atelier_studio::engines::{EngineDetail, SiteRow, UnknownRow, engines};
+use atelier_domain::world::UnknownNode;
+use atelier_studio::engines::{EngineDetail, SiteRow, engines};
 use leptos::prelude::*;
 use url::form_urlencoded;
 
@@ -189,10 +190,10 @@ fn unknown(visit: &Visit, detail: &EngineDetail, refusal: Option<&str>) -> AnyVi
     }
 }
 
-fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView {
+fn stranger(visit: &Visit, found: &UnknownNode, refusal: Option<&str>) -> AnyView {
     let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let query = form_urlencoded::Serializer::new(String::new())
-        .append_pair("site", &found.site)
+        .append_pair("site", found.site.as_str())
         .append_pair("name", &found.name)
         .finish();
     let href = format!("{}?{query}", paths::remove_unknown(visit.slug()));
@@ -201,7 +202,7 @@ fn stranger(visit: &Visit, found: &UnknownRow, refusal: Option<&str>) -> AnyView
     html! {
         <tr data-key=format!("{}/{}", found.site, found.name)>
             <th scope="row"><span class="name">{found.name.clone()}</span></th>
-            <td>{found.site.clone()}</td>
+            <td>{found.site.to_string()}</td>
             <td><Time at=found.since now=now zone=zone/></td>
             <td class="right">
                 <LinkButton

@@ -2,8 +2,9 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::paths;
+use atelier_domain::world::UnknownNode;
 use atelier_engine::run::CommandId;
-use atelier_studio::engines::{UnknownRow, engines};
+use atelier_studio::engines::engines;
 use leptos::prelude::*;
 
 use crate::components::{ConfirmCard, Crumb, NavItem, Page};
@@ -18,7 +19,7 @@ pub fn RemoveUnknownPage() -> impl IntoView {
     studio(place, |visit| {
         let (site, name) = (page::query("site").unwrap_or_default(), page::query("name").unwrap_or_default());
         load(visit.viewer.clone(), async { engines(&here()?).await }, move |detail| {
-            match detail.unknown.into_iter().find(|found| found.site == site && found.name == name) {
+            match detail.unknown.into_iter().find(|found| found.site.as_str() == site && found.name == name) {
                 Some(found) => ask(&visit, found),
                 None => help::not_found(&visit.viewer, "unknown thing"),
             }
@@ -26,11 +27,11 @@ pub fn RemoveUnknownPage() -> impl IntoView {
     })
 }
 
-fn ask(visit: &Visit, found: UnknownRow) -> AnyView {
+fn ask(visit: &Visit, found: UnknownNode) -> AnyView {
     let back = paths::engines(visit.slug());
     let (title, go) = (format!("Remove {} from {}?", found.name, found.site), "Remove it".to_owned());
-    let hidden =
-        vec![("site", found.site), ("name", found.name), ("command_id", CommandId::random().as_str().to_owned())];
+    let (site, id) = (found.site.to_string(), CommandId::random().as_str().to_owned());
+    let hidden = vec![("site", site), ("name", found.name), ("command_id", id)];
     let state = visit.form("remove_unknown");
     html! {
         <Page heading="Remove something unknown" crumbs=vec![Crumb::new("Engines", back.clone())]>

@@ -4,8 +4,8 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::files::{FilePath, bytes};
 use atelier_domain::paths;
 use atelier_domain::text::{counted, grouped};
-use atelier_files::{Entry, Kind, Order};
-use atelier_studio::files::list::{FolderPage, FolderQuery, PAGE};
+use atelier_files::{Entry, Kind, Order, Wanted};
+use atelier_studio::files::list::{FolderPage, PAGE};
 use leptos::prelude::*;
 use leptos::tachys::html::InertElement;
 
@@ -25,11 +25,11 @@ pub fn FilesPage() -> impl IntoView {
     let place = Place { nav: NavItem::Files, needs: Some((Action::FileRead, Whose::Others)), topics: &[] };
     studio(place, |visit| {
         let query = Query::here();
-        let wanted = wanted(&query);
+        let (path, wanted) = (query.get("path").to_owned(), wanted(&query));
         let sort = Sort::by(key(wanted.order), wanted.is_backwards);
         load(
             visit.viewer.clone(),
-            async move { atelier_studio::files::list::folder(&here()?, wanted).await },
+            async move { atelier_studio::files::list::folder(&here()?, &path, wanted).await },
             move |page| show(&visit, query, sort, page),
         )
     })
@@ -43,9 +43,8 @@ const fn key(order: Order) -> &'static str {
     }
 }
 
-fn wanted(query: &Query) -> FolderQuery {
-    FolderQuery {
-        path: query.get("path").to_owned(),
+fn wanted(query: &Query) -> Wanted {
+    Wanted {
         part: query.get("q").chars().take(200).collect(),
         order: [Order::Size, Order::Changed]
             .into_iter()
@@ -53,7 +52,8 @@ fn wanted(query: &Query) -> FolderQuery {
             .unwrap_or_default(),
         is_backwards: query.get("dir") == "desc",
         skip: query.get("after").parse().unwrap_or_default(),
-        shows_dots: query.get("dots") == "shown",
+        most: PAGE,
+        hides_dots: query.get("dots") != "shown",
     }
 }
 

@@ -9,7 +9,7 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlFormElement, HtmlInputElement};
 
-use crate::islands::dom::{closest, find_all, listen, root, set_words, sleep};
+use crate::islands::dom::{all, closest, find_all, listen, set_words, sleep};
 
 pub fn install() {
     listen(&document(), "change", |event: Event| {
@@ -37,8 +37,7 @@ pub fn install() {
 }
 
 fn show_all_counts() {
-    let forms = root().map(|root| find_all(&root, "form[data-bulk]")).unwrap_or_default();
-    for form in forms.iter().filter_map(|form| form.dyn_ref::<HtmlFormElement>()) {
+    for form in all("form[data-bulk]").iter().filter_map(|form| form.dyn_ref::<HtmlFormElement>()) {
         show_counts(form);
     }
 }

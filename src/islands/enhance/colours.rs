@@ -9,10 +9,10 @@ use std::rc::Rc;
 
 use atelier_domain::files::colour::{Language, pieces};
 use leptos::prelude::{document, request_animation_frame, window};
-use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Element, Event, HtmlTextAreaElement};
+use wasm_bindgen::JsValue;
+use web_sys::{Element, Event, HtmlInputElement, HtmlTextAreaElement};
 
-use crate::islands::dom::{closest, find, listen, listen_first};
+use crate::islands::dom::{closest, find, listen, listen_first, within};
 
 /// Longer texts stay plain, so that typing stays quick.
 const LONGEST: usize = 60_000;
@@ -86,13 +86,12 @@ fn colour(form: &Element) -> Result<(), JsValue> {
 }
 
 fn field(place: &Element) -> Option<HtmlTextAreaElement> {
-    place.query_selector("textarea").ok()??.dyn_into().ok()
+    within(place, "textarea")
 }
 
 /// The name of the file, which for a new one is being typed.
 fn name(form: &Element) -> String {
-    let typed = form.query_selector("input[name=name]").ok().flatten();
-    let typed = typed.and_then(|field| field.dyn_into::<web_sys::HtmlInputElement>().ok());
+    let typed: Option<HtmlInputElement> = within(form, "input[name=name]");
     typed.map_or_else(|| form.get_attribute("data-colours").unwrap_or_default(), |field| field.value())
 }
 

@@ -65,7 +65,7 @@ fn install() {
     week_grid::install();
     zone::install();
     crate::islands::log::install();
-    if let Some(root) = crate::islands::dom::root() {
+    if let Some(root) = document().document_element() {
         let _ = root.set_attribute("data-hydrated", "");
     }
 }

@@ -8,7 +8,7 @@ use leptos::prelude::document;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, Event, HtmlButtonElement, HtmlInputElement};
 
-use crate::islands::dom::{closest, listen, listen_first, set_words};
+use crate::islands::dom::{closest, listen, listen_first, set_words, within};
 
 pub fn install() {
     listen_first(&document(), "blur", |event: Event| {
@@ -58,9 +58,8 @@ fn judge(input: &HtmlInputElement) {
 
 /// The address that the password must not resemble: typed in the same form, or known to the server.
 fn email_for(input: &HtmlInputElement) -> String {
-    let typed = input.form().and_then(|form| form.query_selector("input[name=email]").ok()?);
-    let typed = typed.and_then(|field| Some(field.dyn_ref::<HtmlInputElement>()?.value()));
-    typed.or_else(|| input.get_attribute("data-email")).unwrap_or_default()
+    let typed = input.form().and_then(|form| within::<HtmlInputElement>(&form, "input[name=email]"));
+    typed.map(|field| field.value()).or_else(|| input.get_attribute("data-email")).unwrap_or_default()
 }
 
 /// The line for what is wrong, made when it is first needed.

@@ -4,7 +4,7 @@ use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, SubmitEvent};
 
-use crate::islands::dom::{find_all, listen, root, set_words, words};
+use crate::islands::dom::{all, listen, set_words, words};
 
 /// Marks a form that was sent; the refresh leaves it alone.
 const SENT: &str = "data-sent";
@@ -40,11 +40,10 @@ pub fn install() {
 }
 
 fn restore() {
-    let Some(root) = root() else { return };
-    for form in find_all(&root, "form[data-sent]") {
+    for form in all("form[data-sent]") {
         let _ = form.remove_attribute(SENT);
     }
-    for button in find_all(&root, "button[aria-busy]") {
+    for button in all("button[aria-busy]") {
         let _ = button.remove_attribute("aria-busy");
         if let Some(label) = button.get_attribute(RESTING_LABEL) {
             set_words(&button, &label);

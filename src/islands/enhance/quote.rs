@@ -8,7 +8,7 @@ use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlFormElement};
 
-use crate::islands::dom::{closest, find, listen};
+use crate::islands::dom::{closest, find, listen, within};
 use crate::islands::live::morph::morph;
 use crate::islands::typing::{Question, Typing, typed};
 
@@ -57,7 +57,7 @@ fn ask(place: Element, typing: &Typing) {
 fn question(place: &Element) -> Option<Question> {
     let form = match place.dyn_ref::<HtmlFormElement>() {
         Some(form) => form.clone(),
-        None => place.query_selector("form").ok()??.dyn_into().ok()?,
+        None => within(place, "form")?,
     };
     Some((place.get_attribute("data-quote")?, typed(&form, &fields(place))?))
 }

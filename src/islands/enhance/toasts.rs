@@ -5,7 +5,7 @@ use leptos::prelude::{document, window};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, Event};
 
-use crate::islands::dom::{closest, find_all, listen, root, sleep};
+use crate::islands::dom::{all, closest, listen, sleep};
 
 /// Long enough to read two lines.
 const SHOWN_MILLIS: i32 = 8_000;
@@ -18,7 +18,7 @@ pub fn install() {
             toast.remove();
         }
     });
-    for toast in root().map(|root| find_all(&root, ".toast:not(.warning)")).unwrap_or_default() {
+    for toast in all(".toast:not(.warning)") {
         spawn_local(leave(toast));
     }
     hide_dismissed();
@@ -34,7 +34,7 @@ fn remember(toast: &Element) -> Option<()> {
 /// The refresh brings warnings back that were dismissed.
 fn hide_dismissed() {
     let storage = window().session_storage().ok().flatten();
-    for toast in root().map(|root| find_all(&root, ".toast.warning")).unwrap_or_default() {
+    for toast in all(".toast.warning") {
         let key = ["atelier-dismissed-", &toast.get_attribute("data-key").unwrap_or_default()].concat();
         if storage.as_ref().is_some_and(|storage| matches!(storage.get_item(&key), Ok(Some(_)))) {
             toast.remove();

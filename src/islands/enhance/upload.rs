@@ -10,11 +10,9 @@ use js_sys::{JSON, Object, Reflect};
 use leptos::prelude::{document, window};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{
-    DragEvent, Element, Event, File, FileList, Headers, HtmlFormElement, HtmlInputElement, RequestInit, Response,
-};
+use web_sys::{DragEvent, Element, Event, File, FileList, Headers, HtmlInputElement, RequestInit, Response};
 
-use crate::islands::dom::{announce, closest, find_all, listen, sleep};
+use crate::islands::dom::{announce, closest, find_all, listen, sleep, within};
 
 /// How much is sent at once.
 const PIECE: f64 = 8_388_608.0;
@@ -89,11 +87,7 @@ async fn send_all(form: &Element, files: &[File]) -> Result<(), String> {
         form.get_attribute("data-upload").unwrap_or_default(),
         form.get_attribute("data-upload-into").unwrap_or_default(),
     );
-    let replaces = form
-        .dyn_ref::<HtmlFormElement>()
-        .and_then(|form| form.query_selector("[name=replace]").ok()?)
-        .and_then(|input| input.dyn_into::<HtmlInputElement>().ok())
-        .is_some_and(|input| input.checked());
+    let replaces = within::<HtmlInputElement>(form, "[name=replace]").is_some_and(|input| input.checked());
     let total: f64 = files.iter().map(|file| file.size()).sum();
     let mut done = 0.0;
     for file in files {

@@ -10,10 +10,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::document;
-use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlInputElement, KeyboardEvent, PointerEvent};
 
-use crate::islands::dom::{closest, find_all, listen, root};
+use crate::islands::dom::{self, all, closest, find_all, listen, within};
 
 const DAY: i32 = 1_440;
 /// What times snap to.
@@ -82,7 +81,7 @@ pub fn install() {
             copy(&week, if button.get_attribute("value").as_deref() == Some("workdays") { 5 } else { 7 });
         }
     });
-    for week in root().map(|root| find_all(&root, "[data-week]")).unwrap_or_default() {
+    for week in all("[data-week]") {
         draw(&week);
     }
 }
@@ -95,11 +94,10 @@ struct Row {
 }
 
 fn row_of(row: &Element) -> Option<Row> {
-    let input = |selector: &str| row.query_selector(selector).ok()??.dyn_into::<HtmlInputElement>().ok();
     Some(Row {
-        on: input("input[type=checkbox]")?,
-        start: input("input[name$=_start]")?,
-        stop: input("input[name$=_stop]")?,
+        on: within(row, "input[type=checkbox]")?,
+        start: within(row, "input[name$=_start]")?,
+        stop: within(row, "input[name$=_stop]")?,
     })
 }
 
@@ -111,9 +109,8 @@ fn minutes(text: &str) -> Option<i32> {
 
 /// `08:30`; the end of the day is the midnight after it.
 fn clock(minutes: i32) -> String {
-    let minutes = minutes.rem_euclid(DAY);
-    let two = |number: i32| [if number < 10 { "0" } else { "" }, &number.to_string()].concat();
-    [two(minutes / 60), two(minutes % 60)].join(":")
+    let minutes = minutes.rem_euclid(DAY).unsigned_abs();
+    dom::clock(minutes / 60, minutes % 60)
 }
 
 /// The hours of a row, as long as they lie within its day: a stop before the start ends with the day here.

@@ -4,10 +4,10 @@ use leptos::prelude::document;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlSelectElement};
 
-use crate::islands::dom::{find_all, root};
+use crate::islands::dom::all;
 
 pub fn install() {
-    for select in root().map(|root| find_all(&root, "select[data-zone-proposal]")).unwrap_or_default() {
+    for select in all("select[data-zone-proposal]") {
         propose(&select);
     }
 }

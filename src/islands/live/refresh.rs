@@ -8,7 +8,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, Event};
 
-use crate::islands::dom::{announce, fetch_page, find, find_all, focus, is_signed_out, parse_page, root, sleep};
+use crate::islands::dom::{all, announce, fetch_page, find, focus, is_signed_out, parse_page, sleep};
 use crate::islands::live::morph::{Changes, morph};
 use crate::islands::press::released;
 
@@ -68,7 +68,7 @@ impl Refresher {
     async fn refresh(&self) -> Result<(), JsValue> {
         // A form is on its way and the page is about to be left. What it deletes may be what this page shows:
         // the answer to the form says so, and must not be cut off.
-        if root().is_some_and(|root| !find_all(&root, "form[data-sent]").is_empty()) {
+        if find("form[data-sent]").is_some() {
             return Ok(());
         }
         let answer = fetch_page(&window().location().href()?).await?;
@@ -82,14 +82,14 @@ impl Refresher {
         }
         let page = parse_page(&answer).await?;
         released().await;
-        let is_left = root().is_some_and(|root| !find_all(&root, "form[data-sent]").is_empty());
+        let is_left = find("form[data-sent]").is_some();
         if is_refused && heading(&page) != heading(&document()) {
             // The page is not for this person any more; the server's page says why. One that said so before
             // stays.
             return if is_left { Ok(()) } else { window().location().reload() };
         }
         let focused = document().active_element();
-        for region in root().map(|root| find_all(&root, "[data-live]")).unwrap_or_default() {
+        for region in all("[data-live]") {
             let name = region.get_attribute("data-live").unwrap_or_default();
             let Some(fresh) = page.query_selector(&["[data-live=\"", &name, "\"]"].concat())? else { continue };
             let changes = morph(&region, &fresh);

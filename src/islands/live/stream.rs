@@ -13,7 +13,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Event, EventSource, MessageEvent, VisibilityState};
 
-use crate::islands::dom::{announce, find, listen, sleep};
+use crate::islands::dom::{self, announce, find, listen, sleep, told};
 use crate::islands::live::Connection;
 use crate::islands::live::refresh::Refresher;
 
@@ -207,8 +207,7 @@ fn pause(failures: u32, dice: f64) -> i32 {
 }
 
 fn take_revision(stream: &Shared, event: &MessageEvent) {
-    let Some(told) = event.data().as_string().and_then(|data| js_sys::JSON::parse(&data).ok()) else { return };
-    let get = |key: &str| js_sys::Reflect::get(&told, &JsValue::from_str(key)).unwrap_or(JsValue::UNDEFINED);
+    let Some(get) = told(event) else { return };
     let mut this = stream.borrow_mut();
     this.heard_at = this.heard_at.map(|_| now());
     if let Some(revision) = get("revision").as_f64() {
@@ -301,6 +300,5 @@ fn ask_every(stream: &Shared) {
 /// The time of day in the browser's zone, as `14:32`.
 fn clock(millis: f64) -> String {
     let date = js_sys::Date::new(&JsValue::from_f64(millis));
-    let two = |number: u32| [if number < 10 { "0" } else { "" }, &number.to_string()].concat();
-    [two(date.get_hours()), two(date.get_minutes())].join(":")
+    dom::clock(date.get_hours(), date.get_minutes())
 }

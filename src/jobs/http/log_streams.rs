@@ -99,8 +99,8 @@ pub async fn follow(
     };
     let logs = state.fleet().logs();
     let known = Mark::parse(job, last_id(&headers, &wanted.after));
-    let known = known.map(|mark| Known { log: JobLog::new(logs.clone(), mark.name), offset: mark.offset });
-    let named = wanted.name(job).map(|name| JobLog::new(logs.clone(), name));
+    let known = known.map(|mark| Known { log: JobLog::new(logs, mark.name), offset: mark.offset });
+    let named = wanted.name(job).map(|name| JobLog::new(logs, name));
     let workspace = actor.workspace.id.clone();
     let revisions = state.live().watch();
     let source = OfJob { state: state.clone(), workspace, job, named, growth: None, revisions };
@@ -143,7 +143,7 @@ impl Source for OfJob {
         let Ok(Some(row)) = self.state.store().job(&self.workspace, self.job).await else { return (None, false) };
         let is_over = row.ended.is_some();
         let found = tokio::task::spawn_blocking(move || {
-            newest(&logs.list(row.job.id), &row).map(|info| JobLog::new(logs, info.name))
+            newest(&logs.list(row.job.id), &row).map(|info| JobLog::new(&logs, info.name))
         });
         (found.await.ok().flatten(), is_over)
     }

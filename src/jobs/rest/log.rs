@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::UserId;
 use atelier_domain::access::Action;
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_engine::fleet::{JobLogs, LogInfo, LogName};
@@ -10,7 +11,7 @@ use atelier_engine::live::Cut;
 use atelier_engine::run::{EngineHandle, JobOver};
 use atelier_studio::caller::{Actor, Caller};
 use atelier_studio::jobs::retention;
-use atelier_studio::tokens::WaitPlace;
+use atelier_studio::seats::Seat;
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -83,7 +84,7 @@ fn plain(body: Body) -> Response {
     response
 }
 
-fn wait_place(caller: &Caller) -> Answered<WaitPlace> {
+fn wait_place(caller: &Caller) -> Answered<Seat<UserId>> {
     caller.studio.tokens().wait_of(&caller.actor()?.person.id).ok_or_else(|| {
         let detail = format!("At most {} of your requests may wait at once.", atelier_studio::tokens::MAX_WAITS);
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many-waits", detail).retry_after(1)
@@ -169,7 +170,7 @@ struct Follow {
     engine: EngineHandle,
     cuts: broadcast::Receiver<Cut>,
     actor: Arc<Actor>,
-    _place: Option<WaitPlace>,
+    _place: Option<Seat<UserId>>,
 }
 
 fn pieces(reading: Reading) -> impl Stream<Item = std::io::Result<Bytes>> {

@@ -2,6 +2,8 @@
 
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use crate::server::request::list;
+
 /// Headers that are about one connection only.
 const ONE_HOP: [HeaderName; 8] = [
     header::CONNECTION,
@@ -16,13 +18,7 @@ const ONE_HOP: [HeaderName; 8] = [
 
 /// Takes away what is about one connection only, and what `Connection` says to be.
 pub fn drop_one_hop(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
+    let named: Vec<HeaderName> = list(headers, header::CONNECTION, ',').filter_map(|name| name.parse().ok()).collect();
     for name in named.iter().chain(&ONE_HOP) {
         headers.remove(name);
     }
@@ -67,17 +63,11 @@ fn is_ours(name: &str) -> bool {
 }
 
 fn drop_our_cookies(headers: &mut HeaderMap) {
-    let kept: Vec<String> = headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .map(str::trim)
-        .filter(|pair| !pair.is_empty() && !is_ours(pair.split_once('=').map_or(*pair, |(name, _)| name)))
-        .map(str::to_owned)
-        .collect();
+    let is_kept = |pair: &&str| !pair.is_empty() && !is_ours(pair.split_once('=').map_or(*pair, |(name, _)| name));
+    let kept: Vec<&str> = list(headers, header::COOKIE, ';').filter(is_kept).collect();
+    let kept = kept.join("; ");
     headers.remove(header::COOKIE);
-    if let (false, Ok(value)) = (kept.is_empty(), HeaderValue::from_str(&kept.join("; "))) {
+    if let (false, Ok(value)) = (kept.is_empty(), HeaderValue::from_str(&kept)) {
         headers.insert(header::COOKIE, value);
     }
 }

@@ -1,5 +1,6 @@
 //! The few pages that this product shows at an application's address.
 
+use atelier_studio::html::attribute as escape;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
@@ -45,9 +46,4 @@ pub fn unreachable(state: &AppState, place: &Place, why: &str) -> Response {
         (header::RETRY_AFTER, "1"),
     ];
     (StatusCode::SERVICE_UNAVAILABLE, headers, text).into_response()
-}
-
-/// For text in HTML.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -23,13 +23,12 @@ use crate::server::apps::pool::{NoConnection, Way};
 use crate::server::apps::typing::Tapped;
 use crate::server::apps::visits::AppVisit;
 use crate::server::apps::{headers, pages, pool, visits};
-use crate::server::request::client;
+use crate::server::request::{client, says};
 use crate::server::state::AppState;
 
 /// What whoever is cut off hears.
 const ENDED: &str = "The right to open this application has ended. Open it from Atelier again.";
 
-/// Passes a request on.
 pub async fn pass_on(state: &AppState, visit: &Arc<AppVisit>, place: &Place, mut request: Request) -> Response {
     let Some(node) = visit.node else { return pages::not_running(state, place) };
     let way: Way = (node, visit.instance, place.app.clone());
@@ -62,13 +61,7 @@ pub async fn pass_on(state: &AppState, visit: &Arc<AppVisit>, place: &Place, mut
 
 /// What the connection shall become, if the request says so.
 fn wanted_upgrade(request: &Request) -> Option<HeaderValue> {
-    let says_so = request
-        .headers()
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|word| word.trim().eq_ignore_ascii_case("upgrade"));
+    let says_so = says(request.headers(), header::CONNECTION, "upgrade");
     request.headers().get(header::UPGRADE).filter(|_| says_so).cloned()
 }
 

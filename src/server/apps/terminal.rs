@@ -6,6 +6,7 @@ use std::time::Duration;
 use atelier_pipe::Wire;
 use atelier_protocol::Target;
 use atelier_protocol::terminal::TerminalFrame;
+use atelier_studio::html::attribute as escape;
 use axum::body::Body;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{FromRequestParts as _, Request};
@@ -92,7 +93,7 @@ fn page(place: &Place, is_read_only: bool) -> Response {
     } else {
         ("", "")
     };
-    let title = pages::escape(&format!("Terminal · {}{words}", place.instance));
+    let title = escape(&format!("Terminal · {}{words}", place.instance));
     let text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" \

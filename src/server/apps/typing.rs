@@ -7,12 +7,14 @@
 //! They belong to the version of code-server that this product installs; what it does in a browser is tested
 //! with it (`cargo xtask test --only vscode`).
 
-use std::io;
+use std::io::{self, Cursor};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use atelier_pipe::Wire;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 /// What only people cause: the cursor was moved with the keyboard or the mouse, a terminal was typed into.
 /// That a document was changed is told also of reloads from the disk and of what extensions do.
@@ -20,90 +22,62 @@ const DEEDS: [&[u8]; 3] = [br#""source":"keyboard""#, br#""source":"mouse""#, b"
 /// As long as the longest of them, less one: what may stand at the end of one piece and go on in the next.
 const OVERLAP: usize = 18;
 
-/// Where in a frame the next byte belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
-    /// In its head, of which so many bytes were read.
-    Head(usize),
-    /// In its content, of which so many bytes are left; the next is unmasked with that part of the mask.
-    Content(u64, usize),
-}
-
 /// Reads the frames that a browser sends, as they pass by. Nothing is changed, and what is not understood
 /// counts for nothing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Listener {
-    at: At,
-    head: [u8; 14],
+    /// What was read of the head of a frame.
+    head: Vec<u8>,
+    /// How many bytes of the frame's content are left.
+    left: u64,
+    /// Its mask, turned to the next byte.
     mask: [u8; 4],
     /// The end of what was read of the present message.
     last: Vec<u8>,
-}
-
-impl Default for Listener {
-    fn default() -> Self {
-        Self { at: At::Head(0), head: [0; 14], mask: [0; 4], last: Vec::new() }
-    }
+    /// Something came that is no frame.
+    is_lost: bool,
 }
 
 impl Listener {
     /// Hears what passes by; says whether somebody has done something in it.
     pub fn hears(&mut self, mut bytes: &[u8]) -> bool {
         let mut has_done = false;
-        while !bytes.is_empty() {
-            match self.at {
-                At::Head(read) => {
-                    self.head[read] = bytes[0];
-                    bytes = &bytes[1..];
-                    self.at = self.after_head(read + 1);
-                }
-                At::Content(left, mut turn) => {
-                    let count = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-                    let (piece, rest) = bytes.split_at(count);
-                    bytes = rest;
-                    for byte in piece {
-                        self.last.push(byte ^ self.mask[turn]);
-                        turn = (turn + 1) % 4;
-                    }
-                    has_done |= has_deed(&self.last);
-                    let old = self.last.len().saturating_sub(OVERLAP);
-                    self.last.drain(..old);
-                    let left = left - count as u64;
-                    self.at = if left == 0 { At::Head(0) } else { At::Content(left, turn) };
-                }
+        while !bytes.is_empty() && !self.is_lost {
+            if self.left == 0 {
+                self.head.push(bytes[0]);
+                bytes = &bytes[1..];
+                self.begin();
+                continue;
             }
+            let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+            let (piece, rest) = bytes.split_at(count);
+            bytes = rest;
+            for byte in piece {
+                self.last.push(byte ^ self.mask[0]);
+                self.mask.rotate_left(1);
+            }
+            has_done |= has_deed(&self.last);
+            let old = self.last.len().saturating_sub(OVERLAP);
+            self.last.drain(..old);
+            self.left -= count as u64;
         }
         has_done
     }
 
-    /// The head may be complete with so many bytes.
-    fn after_head(&mut self, read: usize) -> At {
-        if read < 2 {
-            return At::Head(read);
+    /// Begins a frame, if its head is there.
+    fn begin(&mut self) {
+        match FrameHeader::parse(&mut Cursor::new(&self.head)) {
+            Ok(Some((header, length))) => {
+                self.head.clear();
+                (self.left, self.mask) = (length, header.mask.unwrap_or_default());
+                // A message may come in several frames; another begins here unless this goes on with one.
+                if header.opcode != OpCode::Data(Data::Continue) {
+                    self.last.clear();
+                }
+            }
+            Ok(None) => {}
+            Err(_) => self.is_lost = true,
         }
-        let is_masked = self.head[1] & 0x80 != 0;
-        let (length_bytes, mask_bytes) = (
-            match self.head[1] & 0x7f {
-                126 => 2,
-                127 => 8,
-                _ => 0,
-            },
-            if is_masked { 4 } else { 0 },
-        );
-        if read < 2 + length_bytes + mask_bytes {
-            return At::Head(read);
-        }
-        let length = match length_bytes {
-            0 => u64::from(self.head[1] & 0x7f),
-            _ => self.head[2..2 + length_bytes].iter().fold(0, |sum, byte| (sum << 8) | u64::from(*byte)),
-        };
-        self.mask = [0; 4];
-        self.mask[..mask_bytes].copy_from_slice(&self.head[2 + length_bytes..2 + length_bytes + mask_bytes]);
-        // A message may come in several frames; another begins here unless this goes on with one.
-        if self.head[0] & 0x0f != 0 {
-            self.last.clear();
-        }
-        if length == 0 { At::Head(0) } else { At::Content(length, 0) }
     }
 }
 

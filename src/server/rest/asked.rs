@@ -95,7 +95,6 @@ fn command_id(headers: &HeaderMap) -> Answered<Option<CommandId>> {
     })
 }
 
-/// A body of JSON.
 pub struct Json<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {

@@ -13,7 +13,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use atelier_domain::compute::JobId;
-use atelier_studio::caller::{Actor, RequestInfo};
+use atelier_studio::caller::Actor;
 use atelier_studio::tokens::NotLetIn;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -23,6 +23,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::MethodRouter;
 use futures::FutureExt as _;
 
+use crate::server::downloads::request_id;
+use crate::server::request::panic_text;
 use crate::server::rest::problem::{Answered, Refusal};
 use crate::server::state::AppState;
 
@@ -47,7 +49,7 @@ pub fn build(state: &AppState, routes: Routes) -> Router<AppState> {
 
 /// Lets in who has a token, and writes every refusal as a problem.
 async fn guard(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+    let id = request_id(&request);
     let given = bearer(&request);
     let job = request.headers().get(atelier_studio::workloads::JOB).and_then(|said| JobId::parse(said.to_str().ok()?));
     let response = match enter(&state, given, job, &id).await {
@@ -56,9 +58,7 @@ async fn guard(State(state): State<AppState>, mut request: Request, next: Next) 
             match AssertUnwindSafe(next.run(request)).catch_unwind().await {
                 Ok(response) => response,
                 Err(panic) => {
-                    let text = panic.downcast_ref::<String>().map(String::as_str);
-                    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                    tracing::error!(panic = text.unwrap_or("without a message"), "a request of the API panicked");
+                    tracing::error!(panic = panic_text(&*panic), "a request of the API panicked");
                     broken(&id).into_response()
                 }
             }

@@ -1,8 +1,7 @@
 //! Who is let in.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use atelier_domain::access::{Action, Whose};
@@ -17,6 +16,8 @@ use atelier_domain::{UserId, paths};
 use atelier_engine::clock;
 use atelier_engine::store::{Person, SshKey};
 use atelier_gateway::{Entry, Studio};
+use atelier_studio::account::entrance::network;
+use atelier_studio::seats::Seats;
 
 use crate::server::ssh::visit::{Arrival, Guest};
 use crate::server::state::AppState;
@@ -27,49 +28,9 @@ const TROUBLE: &str = "The server cannot look that up right now. Try again in a 
 /// So many connections one person may have at once.
 const MOST_OF_ONE: usize = 32;
 
-/// The gate of this server.
 pub struct Gate {
     state: AppState,
-    inside: Inside,
-}
-
-/// How many connections each person has.
-#[derive(Clone, Default)]
-struct Inside(Arc<Mutex<HashMap<UserId, usize>>>);
-
-impl Inside {
-    fn lock(&self) -> MutexGuard<'_, HashMap<UserId, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A place for one more connection of somebody; nothing if they have as many as they may.
-    fn take(&self, person: &UserId) -> Option<Seat> {
-        let mut inside = self.lock();
-        let count = inside.entry(person.clone()).or_default();
-        if *count >= MOST_OF_ONE {
-            return None;
-        }
-        *count += 1;
-        Some(Seat { inside: self.clone(), person: person.clone() })
-    }
-}
-
-/// A place among a person's connections, given back when it is dropped.
-pub struct Seat {
-    inside: Inside,
-    person: UserId,
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut inside = self.inside.lock();
-        if let Some(count) = inside.get_mut(&self.person) {
-            *count -= 1;
-            if *count == 0 {
-                inside.remove(&self.person);
-            }
-        }
-    }
+    inside: Seats<UserId>,
 }
 
 /// What is known of an instance that somebody wants to enter.
@@ -82,7 +43,7 @@ pub struct Found {
 
 impl Gate {
     pub fn new(state: AppState) -> Self {
-        Self { state, inside: Inside::default() }
+        Self { state, inside: Seats::default() }
     }
 
     async fn paused(&self, from: SocketAddr) -> Result<(), String> {
@@ -105,14 +66,7 @@ impl Gate {
 
 /// Under which name failed tries of an address are counted: apart from those at the portal.
 fn subject(address: IpAddr) -> String {
-    // A network of IPv6 belongs to one customer, who has as many addresses as they like.
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("ssh:{a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
-        IpAddr::V4(address) => format!("ssh:{address}"),
-    }
+    format!("ssh:{}", network(address))
 }
 
 fn trouble(error: impl std::fmt::Display) -> String {
@@ -181,7 +135,7 @@ impl Studio for Gate {
         if let Err(told) = judge_person(&self.state, &key, &person) {
             return Entry::Refused(told.to_string());
         }
-        let Some(seat) = self.inside.take(&person.id) else {
+        let Some(seat) = self.inside.take(&person.id, MOST_OF_ONE) else {
             tracing::info!(%from, user, key = %key.name, "somebody has too many connections by SSH");
             return Entry::Refused(format!(
                 "You have {MOST_OF_ONE} connections by SSH already, and that is the most. Close one that is not needed \
@@ -206,23 +160,5 @@ impl Studio for Gate {
 
     fn takes_variable(&self, name: &str, value: &str) -> bool {
         is_allowed_variable(name, value)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nobody_has_more_connections_than_they_may_and_others_have_theirs() {
-        let inside = Inside::default();
-        let (mara, sven) = (UserId::new("mara"), UserId::new("sven"));
-        let mut seats: Vec<Seat> = (0..MOST_OF_ONE).filter_map(|_| inside.take(&mara)).collect();
-        assert_eq!(seats.len(), MOST_OF_ONE);
-        assert!(inside.take(&mara).is_none() && inside.take(&sven).is_some());
-        seats.pop();
-        assert!(inside.take(&mara).is_some(), "a place that was given back");
-        seats.clear();
-        assert!(inside.lock().is_empty());
     }
 }

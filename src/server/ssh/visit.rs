@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use atelier_domain::UserId;
 use atelier_domain::history::{Event, Topic};
 use atelier_domain::ssh::{Address, NotLetIn};
 use atelier_domain::time::Span;
@@ -14,9 +15,10 @@ use atelier_engine::store::{self, Person, SshKey};
 use atelier_gateway::{Visit, Wanted};
 use atelier_pipe::Wire;
 use atelier_protocol::Target;
+use atelier_studio::seats::Seat;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::server::ssh::gate::{Found, Seat, judge_instance, judge_person};
+use crate::server::ssh::gate::{Found, judge_instance, judge_person};
 use crate::server::state::AppState;
 
 /// What a visit depends on.
@@ -44,7 +46,7 @@ pub struct Guest {
     began: Instant,
     /// Whether it is over, and was written down.
     has_left: AtomicBool,
-    _seat: Seat,
+    _seat: Seat<UserId>,
 }
 
 impl Drop for Guest {
@@ -64,7 +66,7 @@ pub struct Arrival<'a> {
     pub judged: Result<Found, NotLetIn>,
     /// The revision as of which that was judged.
     pub since: i64,
-    pub seat: Seat,
+    pub seat: Seat<UserId>,
 }
 
 impl Guest {

@@ -104,7 +104,8 @@ pub fn day_key(day: Weekday) -> String {
     day.short().to_lowercase()
 }
 
-const fn name(day: Weekday) -> &'static str {
+/// The whole name of a day.
+pub const fn name(day: Weekday) -> &'static str {
     match day {
         Weekday::Monday => "Monday",
         Weekday::Tuesday => "Tuesday",

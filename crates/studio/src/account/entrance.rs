@@ -60,16 +60,16 @@ pub async fn forget_tries(caller: &Caller, email: &str, now: Timestamp) -> Resul
 
 /// All tries from the caller's address.
 pub fn tries_from(caller: &Caller) -> Tried {
-    (subject(caller.request.address), throttle::ADDRESS)
+    (format!("address:{}", network(caller.request.address)), throttle::ADDRESS)
 }
 
-/// An IPv6 customer has a whole /64.
-fn subject(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(v4) => format!("address:{v4}"),
+/// Whose an address is, as far as tries are counted: an IPv6 customer has a whole /64.
+pub fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.to_string(),
         IpAddr::V6(v6) => {
             let [a, b, c, d, ..] = v6.segments();
-            format!("address:{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
         }
     }
 }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn addresses_of_one_customer_are_counted_together() {
-        let of = |text: &str| subject(text.parse().expect("an address"));
+        let of = |text: &str| network(text.parse().expect("an address"));
         assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
     }

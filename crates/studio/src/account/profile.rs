@@ -41,10 +41,8 @@ pub async fn set_password(
     let id = &actor.person.id;
     let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     if !caller.checked(tx.replace_password(id, checked, hash).await)? {
-        return Err(AppError::Refused {
-            code: "account.password-replaced".into(),
-            message: "Your password was replaced in the meantime, and this change was not made. Sign in again.".into(),
-        });
+        let why = "Your password was replaced in the meantime, and this change was not made. Sign in again.";
+        return Err(AppError::refused("account.password-replaced", why));
     }
     if let Some(zone) = zone {
         caller.checked(tx.set_time_zone(id, zone.as_str()).await)?;

@@ -14,7 +14,6 @@ use crate::caller::Caller;
 /// One of the viewer's own sessions.
 #[derive(Clone, Debug)]
 pub struct SessionRow {
-    /// The name under which it is stored.
     pub key: SessionKey,
     /// "Chromium on Linux", as the browser said at sign-in.
     pub device: String,
@@ -23,7 +22,6 @@ pub struct SessionRow {
     pub seen_at: Timestamp,
     /// When it ends if nothing more happens.
     pub ends_at: Timestamp,
-    /// Whether it is the one that asks.
     pub is_current: bool,
 }
 

@@ -4,40 +4,20 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
 use atelier_domain::text::is_id;
 use atelier_domain::token::{Lifetime, TokenName};
-use atelier_domain::{SessionKey, Timestamp, TokenId};
-use atelier_engine::clock;
+use atelier_domain::{SessionKey, TokenId};
 use atelier_engine::live::Cut;
+use atelier_engine::store::Token;
 
 use crate::caller::Caller;
 use crate::secret;
 
-/// One of the viewer's own tokens.
-#[derive(Clone, Debug)]
-pub struct TokenRow {
-    /// Its id; not its secret.
-    pub id: String,
-    pub name: String,
-    pub created_at: Timestamp,
-    /// When it stops working.
-    pub expires_at: Timestamp,
-    pub used_at: Option<Timestamp>,
-    pub is_expired: bool,
-}
-
 /// The viewer's own tokens, newest first.
-pub async fn own_tokens(caller: &Caller) -> Result<Vec<TokenRow>, AppError> {
-    let actor = caller.actor()?;
-    let (now, used) = (clock::now(), caller.studio.tokens());
-    let tokens = caller.checked(caller.store().tokens_of(&actor.person.id).await)?;
-    let row = |token: atelier_engine::store::Token| TokenRow {
-        used_at: token.used_at.max(used.last_use(&token.id)),
-        is_expired: token.expires_at <= now,
-        id: token.id.to_string(),
-        name: token.name,
-        created_at: token.created_at,
-        expires_at: token.expires_at,
-    };
-    Ok(tokens.into_iter().map(row).collect())
+pub async fn own_tokens(caller: &Caller) -> Result<Vec<Token>, AppError> {
+    let mut tokens = caller.checked(caller.store().tokens_of(&caller.actor()?.person.id).await)?;
+    for token in &mut tokens {
+        token.used_at = token.used_at.max(caller.studio.tokens().last_use(&token.id));
+    }
+    Ok(tokens)
 }
 
 /// Makes a token and gives its secret away, this one time.
@@ -47,7 +27,7 @@ pub async fn create(caller: &Caller, name: &TokenName, life: Lifetime) -> Result
     let mut tx = caller.begin(Action::ProfileWrite, Whose::Own).await?;
     let person = caller.checked(tx.person(&caller.actor()?.person.id).await)?.ok_or(AppError::SignedOut)?;
     let made = caller.checked(tx.insert_token(&person, name, life, &hash, &author).await)?;
-    made.map_err(|refusal| AppError::Refused { code: refusal.code().into(), message: refusal.to_string() })?;
+    made.map_err(|refusal| AppError::refused(refusal.code(), refusal.to_string()))?;
     caller.checked(tx.commit().await)?;
     Ok(secret)
 }

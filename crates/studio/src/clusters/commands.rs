@@ -17,16 +17,12 @@ use serde::{Deserialize, Serialize};
 use crate::caller::Caller;
 use crate::fair_shares::PolicyRequest;
 use crate::orders::{ask, order};
-use crate::typed::Problems;
-
-/// The address of the form; a cluster of that name would have no page.
-const RESERVED: &str = "new";
+use crate::typed::{Problems, free_name};
 
 /// A cluster as people ask for it. Its name, its size and its maximum have no default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClusterRequest {
-    /// What it is to be called.
     pub name: String,
     pub size: String,
     pub min: u32,
@@ -69,7 +65,6 @@ pub struct ChangeRequest {
     pub queue: Option<PolicyRequest>,
     /// Notes: all of them.
     pub tags: Option<Tags>,
-    /// Why, for the history.
     pub why: String,
 }
 
@@ -175,11 +170,7 @@ pub const fn said_tier(tier: Tier) -> &'static str {
 
 /// The name of a cluster to be made.
 pub fn name_of(typed: &str) -> Result<ComputeName, Problem> {
-    let name = ComputeName::parse(typed)?;
-    if name.as_str() == RESERVED {
-        return Err(Problem::new("name", "“new” is the address of the form for clusters. Choose another name."));
-    }
-    Ok(name)
+    ComputeName::parse(typed).and_then(|name| free_name("name", name, "clusters"))
 }
 
 /// The cluster of that name, if the caller may see it.

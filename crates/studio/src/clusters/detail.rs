@@ -8,30 +8,27 @@ use atelier_domain::compute::size::Price;
 use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::compute::{ClusterId, JobId, NodeId, ScheduleId};
 use atelier_domain::error::AppError;
-use atelier_domain::reason::{Kind, Reason};
 use atelier_domain::schedule::Schedule;
 use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::{PoolKey, ScheduleTarget, World};
 use atelier_domain::{Money, UserId};
 use atelier_engine::clock;
-use atelier_engine::store::NodeCounts;
+use atelier_engine::store::{DecisionEntry, NodeCounts};
 use atelier_simulate::forecast::Eta;
 
 use crate::caller::Caller;
 use crate::clusters::commands::find;
-use crate::clusters::list::{ClusterRow, add_costs, since_last_step};
+use crate::clusters::list::{ClusterRow, add_costs};
 use crate::clusters::names::{add_decisions, add_names};
 use crate::clusters::nodes::{AgentFacts, NodeRow};
 use crate::clusters::{list, minimum, nodes};
 use crate::forecast::etas as forecast;
 use crate::offer::Offer;
-use crate::orders::ask;
+use crate::orders::{ask, said, since_last_step};
 
 /// Nodes of one page of the table.
 pub const NODES_SHOWN: usize = 50;
-/// Nodes on the map.
 const NODES_MAPPED: usize = 500;
-/// Waiting jobs that are shown.
 const QUEUE_SHOWN: usize = 50;
 /// Jobs that are looked through for those that are held back.
 const LOOKED_THROUGH: usize = 2_000;
@@ -45,14 +42,12 @@ const CHART_LEAST: Span = Span::minutes(10);
 pub struct ClusterDetail {
     /// As in the list.
     pub row: ClusterRow,
-    /// Why it is as it is.
-    pub why: Option<WhyView>,
     pub owner: String,
     /// By whom it was paused or deleted; empty if it was not.
     pub by: String,
     /// Since when it is paused, if that is known.
     pub paused_since: Option<Timestamp>,
-    pub minimums: Vec<MinimumRow>,
+    pub minimums: Vec<(ScheduleId, Schedule)>,
     /// What the minimum and the nodes kept ready cost while nothing runs: an hour now, and an average month.
     pub at_rest: (Price, Money),
     /// What an hour costs: one node, at the minimum, at the maximum, now.
@@ -69,33 +64,11 @@ pub struct ClusterDetail {
     pub queue: Vec<QueueRow>,
     /// What the nodes did lately.
     pub chart: Vec<(Timestamp, NodeCounts)>,
-    /// When the chart begins.
     pub chart_from: Timestamp,
     /// What was decided, the newest first.
-    pub decisions: Vec<DecisionLine>,
+    pub decisions: Vec<DecisionEntry>,
     /// The cursor of the older ones.
     pub older: Option<String>,
-}
-
-/// A schedule that sets the minimum.
-#[derive(Clone, Debug)]
-pub struct MinimumRow {
-    pub id: ScheduleId,
-    pub sentence: String,
-    pub is_enabled: bool,
-    /// When it acts next.
-    pub next: Option<Timestamp>,
-}
-
-/// A reason on a page.
-#[derive(Clone, Debug)]
-pub struct WhyView {
-    pub code: &'static str,
-    pub sentence: String,
-    /// What would change it.
-    pub next: String,
-    /// Whether something waits because of it.
-    pub is_wait: bool,
 }
 
 /// A waiting job.
@@ -114,25 +87,12 @@ pub struct QueueRow {
     pub share: String,
     /// What can be done with its place, and why not.
     pub is_held: bool,
-    pub why: WhyView,
+    /// Why it waits, and what would change that.
+    pub why: String,
     pub submitted: Timestamp,
     pub owner_id: UserId,
-    /// What the caller may do to it.
     pub verbs: Offer<JobVerb>,
     pub eta: Option<Eta>,
-}
-
-/// One line of the decision log.
-#[derive(Clone, Debug)]
-pub struct DecisionLine {
-    /// What tells it apart.
-    pub key: String,
-    pub at: Timestamp,
-    /// About which node; empty for the cluster itself.
-    pub node: String,
-    /// The code of its reason.
-    pub code: String,
-    pub sentence: String,
 }
 
 /// A cluster by its name. `nodes_from` and `before` turn the pages of its nodes and of the log. Needs
@@ -165,7 +125,6 @@ pub async fn cluster(caller: &Caller, name: &str, nodes_from: usize, before: &st
     Ok(detail)
 }
 
-/// What the World knows of it.
 fn look(
     world: &World,
     id: ClusterId,
@@ -196,14 +155,13 @@ fn look(
     let mut failures = cluster.trouble.history.clone();
     failures.reverse();
     Some(ClusterDetail {
-        why: row.reason.as_ref().map(WhyView::of),
         owner: String::new(),
         by: by(cluster),
         paused_since: match &cluster.phase {
             ClusterPhase::Paused { since, .. } => *since,
             ClusterPhase::Active | ClusterPhase::Deleting { .. } => None,
         },
-        minimums: schedules.iter().map(|(id, schedule)| minimum(*id, schedule, now)).collect(),
+        minimums: schedules,
         at_rest,
         per_hour,
         currency,
@@ -218,15 +176,6 @@ fn look(
         older: None,
         row,
     })
-}
-
-fn minimum(id: ScheduleId, schedule: &Schedule, now: Timestamp) -> MinimumRow {
-    MinimumRow {
-        id,
-        sentence: schedule.sentence(),
-        is_enabled: schedule.is_enabled,
-        next: schedule.next_acting_after(now).map(|firing| firing.at),
-    }
 }
 
 fn by(cluster: &Cluster) -> String {
@@ -250,7 +199,6 @@ fn queue(world: &World, id: ClusterId, viewer: &(UserId, Rights)) -> Vec<QueueRo
 fn queue_row(world: &World, job: &Job, place: Option<u64>, (viewer, rights): &(UserId, Rights)) -> QueueRow {
     let whose = if job.owner == *viewer { Whose::Own } else { Whose::Others };
     let shape = job.spec.shape;
-    let why = world.explain_job(job.id).map(|reason| WhyView::of(&reason));
     QueueRow {
         job: job.id,
         name: String::new(),
@@ -260,7 +208,7 @@ fn queue_row(world: &World, job: &Job, place: Option<u64>, (viewer, rights): &(U
         place,
         share: share(world, job),
         is_held: job.held.is_some(),
-        why: why.unwrap_or_else(WhyView::none),
+        why: world.explain_job(job.id).map(|reason| said(&reason)).unwrap_or_default(),
         submitted: job.submitted,
         eta: None,
         verbs: Offer::of_job(rights, whose, job.state(), job.held.is_some()),
@@ -279,20 +227,4 @@ fn share(world: &World, job: &Job) -> String {
         all => (standing.used * 100 + all / 2) / all,
     };
     format!("{part} % used, weight {}", standing.weight)
-}
-
-impl WhyView {
-    /// A reason in words.
-    pub fn of(reason: &Reason) -> Self {
-        Self {
-            code: reason.code(),
-            sentence: reason.sentence(),
-            next: reason.next_step().unwrap_or_default().to_string(),
-            is_wait: reason.kind() == Kind::Wait,
-        }
-    }
-
-    const fn none() -> Self {
-        Self { code: "", sentence: String::new(), next: String::new(), is_wait: false }
-    }
 }

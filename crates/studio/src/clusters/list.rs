@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use atelier_domain::access::{Action, Grant, Rights};
+use atelier_domain::access::{Action, Rights};
 use atelier_domain::compute::cluster::Cluster;
 use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::size::Price;
@@ -13,17 +13,15 @@ use atelier_domain::reason::Reason;
 use atelier_domain::text::search_text;
 use atelier_domain::time::Span;
 use atelier_domain::world::{PoolKey, World};
-use atelier_domain::{Money, Timestamp, UserId, WorkspaceId};
-use atelier_engine::clock;
-use atelier_engine::store::{NodeCounts, ledger_name};
+use atelier_domain::{Money, WorkspaceId};
+use atelier_engine::store::NodeCounts;
 use serde::Serialize;
 
 use crate::caller::Caller;
-use crate::clock as said;
+use crate::cost::live::charged_today;
 use crate::offer::Offer;
-use crate::orders::ask;
+use crate::orders::{ask, since_last_step};
 
-/// How many clusters a page shows.
 const PAGE: usize = 50;
 
 atelier_domain::keyed_enum! {
@@ -32,9 +30,7 @@ atelier_domain::keyed_enum! {
     pub enum ClusterSort {
         #[default]
         Name = "name";
-        /// By the number of nodes.
         Nodes = "nodes";
-        /// By the number of waiting jobs.
         Waiting = "waiting";
     }
 }
@@ -44,7 +40,6 @@ atelier_domain::keyed_enum! {
 pub struct ClusterQuery {
     /// Part of a name, a size or a tag.
     pub q: String,
-    /// Only those in this state.
     pub state: Option<ClusterState>,
     pub sort: ClusterSort,
     pub descending: bool,
@@ -70,11 +65,9 @@ pub struct ClusterPage {
 /// A cluster in a list.
 #[derive(Clone, Debug)]
 pub struct ClusterRow {
-    /// As the World keeps it.
     pub cluster: Cluster,
     pub name: String,
     pub state: ClusterState,
-    /// Why it is as it is.
     pub reason: Option<Reason>,
     /// What a node has, in words.
     pub shape: String,
@@ -86,7 +79,6 @@ pub struct ClusterRow {
     pub cost_today: Option<Money>,
     /// What an hour of one node costs.
     pub price: Price,
-    /// What the caller may do to it.
     pub verbs: Offer<ClusterVerb>,
     unsettled: Money,
 }
@@ -159,35 +151,13 @@ fn rows(world: &World, workspace: &WorkspaceId, rights: &Rights, later: Span) ->
     clusters.map(|cluster| row(world, cluster, rights, later)).collect()
 }
 
-/// How long ago the World last looked at its clock.
-pub fn since_last_step(caller: &Caller) -> Span {
-    caller.studio.engine().status().committed_at.map_or(Span::ZERO, |at| clock::now().since(at))
-}
-
-/// Whether what that person's things cost is for the caller to know.
-pub fn sees_cost(rights: &Rights, caller: &UserId, owner: &UserId) -> bool {
-    match rights.grant(Action::CostRead) {
-        Grant::Any => true,
-        Grant::Own => caller == owner,
-        Grant::No => false,
-    }
-}
-
-/// The hour, counted from 1970, in which the day of a time zone began.
-pub fn hour_of_midnight(now: Timestamp, zone: &str) -> i64 {
-    said::midnight(now, zone).0.div_euclid(3_600_000)
-}
-
 /// Adds what clusters have cost today, as far as the caller may know it.
 pub async fn add_costs(caller: &Caller, rows: &mut [ClusterRow]) -> Result<(), AppError> {
     let actor = caller.actor()?;
-    let holders: Vec<String> = rows.iter().map(|row| ledger_name(Holder::Cluster(row.cluster.id))).collect();
-    let since = hour_of_midnight(clock::now(), &actor.person.time_zone);
-    let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
-    let rights = actor.person.rights();
-    for (row, holder) in rows.iter_mut().zip(&holders) {
-        let settled = Money(charged.get(holder).map_or(0, |charge| charge.cost));
-        row.cost_today = sees_cost(&rights, &actor.person.id, &row.cluster.owner).then(|| settled.plus(row.unsettled));
+    let holders = rows.iter().map(|row| Holder::Cluster(row.cluster.id)).collect();
+    let charged = charged_today(caller, holders).await?;
+    for (row, settled) in rows.iter_mut().zip(charged) {
+        row.cost_today = actor.sees_cost_of(&row.cluster.owner).then(|| settled.plus(row.unsettled));
     }
     Ok(())
 }

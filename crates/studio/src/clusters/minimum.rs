@@ -6,7 +6,6 @@ use atelier_domain::compute::verb::{Noun, Verb};
 use atelier_domain::compute::{ClusterId, ScheduleId};
 use atelier_domain::error::AppError;
 use atelier_domain::money::MONTH;
-use atelier_domain::schedule::timetable::MAX_PREVIEW;
 use atelier_domain::schedule::{Action, Schedule, StopJobs, Timetable};
 use atelier_domain::text::Problem;
 use atelier_domain::time::Span;
@@ -15,29 +14,9 @@ use atelier_engine::run::CommandId;
 
 use crate::caller::Caller;
 use crate::clusters::typed::Window;
-use crate::orders::{ask, order};
-
-/// How far is looked ahead.
-const AHEAD: Span = Span::hours(35 * 24);
-/// How long is counted, from the first change on: whole weeks.
-const COUNTED: Span = Span::hours(28 * 24);
-
-/// The schedules of a cluster, in the order in which they were made. Whether the caller may see it was judged
-/// before.
-pub async fn of_cluster(caller: &Caller, id: ClusterId) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
-    ask(caller, move |world| {
-        let mine = world.schedules_for(ScheduleTarget::Cluster(id));
-        mine.map(|entry| (entry.id, entry.schedule.clone())).collect()
-    })
-    .await
-}
-
-/// One schedule of a cluster.
-pub async fn find(caller: &Caller, cluster: ClusterId, id: ScheduleId) -> Result<Schedule, AppError> {
-    let all = of_cluster(caller, cluster).await?;
-    let found = all.into_iter().find(|(known, _)| *known == id).map(|(_, schedule)| schedule);
-    found.ok_or_else(|| AppError::not_found("schedule"))
-}
+use crate::orders::order;
+use crate::schedules::awake::Averaged;
+use crate::schedules::commands::{NewSchedule, add_to, find};
 
 /// Sets the minimum at those times. Needs `cluster.scale`.
 pub async fn add(
@@ -48,16 +27,8 @@ pub async fn add(
     timetable: Timetable,
 ) -> Result<ScheduleId, AppError> {
     caller.authorise(Verb::AddSchedule.right_on(Noun::Cluster)).await?;
-    let wanted = Order::AddSchedule {
-        target: ScheduleTarget::Cluster(cluster),
-        action: Action::MinNodes(nodes),
-        timetable: Box::new(timetable),
-        jobs: StopJobs::Now,
-    };
-    match order(caller, id, wanted, None, None).await? {
-        Answer::Schedule(schedule) => Ok(schedule),
-        other => caller.checked(Err(format!("a new schedule was answered with {other:?}"))),
-    }
+    let new = NewSchedule { action: Action::MinNodes(nodes), timetable, jobs: StopJobs::Now };
+    add_to(caller, id, ScheduleTarget::Cluster(cluster), &new).await
 }
 
 /// Keeps more nodes, or fewer, at certain hours: two schedules that set the minimum. Needs `cluster.scale`.
@@ -93,7 +64,7 @@ pub async fn enable(
     is_enabled: bool,
 ) -> Result<Answer, AppError> {
     caller.authorise(Verb::EnableSchedule.right_on(Noun::Cluster)).await?;
-    find(caller, cluster, schedule).await?;
+    find(caller, ScheduleTarget::Cluster(cluster), schedule).await?;
     order(caller, id, Order::EnableSchedule { schedule, is_enabled }, None, None).await
 }
 
@@ -105,7 +76,7 @@ pub async fn remove(
     schedule: ScheduleId,
 ) -> Result<Answer, AppError> {
     caller.authorise(Verb::RemoveSchedule.right_on(Noun::Cluster)).await?;
-    find(caller, cluster, schedule).await?;
+    find(caller, ScheduleTarget::Cluster(cluster), schedule).await?;
     order(caller, id, Order::RemoveSchedule(schedule), None, None).await
 }
 
@@ -114,30 +85,13 @@ pub async fn remove(
 /// ready.
 pub fn kept_a_month(schedules: &[Schedule], scale: ScaleSettings, now: Timestamp) -> Span {
     let kept = |min: u32| min.max(scale.warm).min(scale.max);
-    let mut until = now.plus(AHEAD);
-    let mut changes: Vec<(Timestamp, u32)> = Vec::new();
+    let month = MONTH.as_millis().unsigned_abs();
+    let mut changes = Averaged::from(now);
     for schedule in schedules.iter().filter(|schedule| schedule.is_enabled) {
         let Action::MinNodes(nodes) = schedule.action else { continue };
-        let firings = schedule.timetable.preview(MAX_PREVIEW, now);
-        if let Some(last) = firings.last().filter(|_| firings.len() == MAX_PREVIEW) {
-            until = until.min(last.at);
-        }
-        changes.extend(firings.iter().map(|firing| (firing.at, kept(nodes))));
+        changes.add(&schedule.timetable, kept(nodes));
     }
-    changes.retain(|(at, _)| *at <= until);
-    // Of two at the same instant the larger counts, so it comes last.
-    changes.sort_unstable();
-    let month = MONTH.as_millis().unsigned_abs();
-    let Some(&(first, _)) = changes.first() else { return Span::millis(month * u64::from(kept(scale.min))) };
-    let until = until.min(first.plus(COUNTED));
-    changes.retain(|(at, _)| *at <= until);
-    let (mut since, mut nodes, mut sum) = (first, 0_u32, 0_u128);
-    for (at, next) in changes.into_iter().chain([(until, 0)]) {
-        sum += u128::from(nodes) * u128::try_from(at.since(since).as_millis()).unwrap_or(0);
-        (since, nodes) = (at, next);
-    }
-    let watched = u128::try_from(until.since(first).as_millis()).unwrap_or(0).max(1);
-    Span::millis(u64::try_from(sum * u128::from(month) / watched).unwrap_or(u64::MAX))
+    changes.a_month().unwrap_or_else(|| Span::millis(month * u64::from(kept(scale.min))))
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use atelier_domain::WorkspaceId;
 use atelier_domain::compute::JobId;
 use atelier_domain::error::AppError;
 use atelier_domain::world::About;
-use atelier_engine::store::{DecisionEntry, DecisionFilter};
+use atelier_engine::store::DecisionFilter;
 
 use crate::caller::Caller;
-use crate::clusters::detail::{ClusterDetail, DecisionLine};
+use crate::clusters::detail::ClusterDetail;
+use crate::history::{cut, read_cursor};
 use crate::people::names::Names;
 
-/// Decisions of one page.
 const DECISIONS_SHOWN: i64 = 20;
 
 /// Names of people and of jobs are in the store.
@@ -41,23 +41,8 @@ pub async fn add_decisions(
 ) -> Result<(), AppError> {
     let nodes = detail.map.iter().map(|node| About::Node(node.id)).take(200);
     let about = std::iter::once(About::Cluster(detail.row.cluster.id)).chain(nodes).collect();
-    let before = before.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-    let filter = DecisionFilter { about, before, limit: DECISIONS_SHOWN + 1 };
-    let mut entries = caller.checked(caller.store().decisions(workspace, &filter).await)?;
-    let has_more = entries.len() as i64 > DECISIONS_SHOWN;
-    entries.truncate(usize::try_from(DECISIONS_SHOWN).unwrap_or(usize::MAX));
-    let cursor = |revision: i64, ordinal: i64| format!("{revision}.{ordinal}");
-    detail.older = entries.last().filter(|_| has_more).map(|last| cursor(last.revision, last.ordinal));
-    let line = |entry: DecisionEntry| DecisionLine {
-        key: cursor(entry.revision, entry.ordinal),
-        at: entry.at,
-        node: match entry.about {
-            About::Node(node) => node.to_string(),
-            _ => String::new(),
-        },
-        code: entry.code,
-        sentence: entry.sentence,
-    };
-    detail.decisions = entries.into_iter().map(line).collect();
+    let filter = DecisionFilter { about, before: read_cursor(before), limit: DECISIONS_SHOWN + 1 };
+    detail.decisions = caller.checked(caller.store().decisions(workspace, &filter).await)?;
+    detail.older = cut(&mut detail.decisions, DECISIONS_SHOWN, |entry| (entry.revision, entry.ordinal));
     Ok(())
 }

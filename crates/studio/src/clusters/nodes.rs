@@ -25,9 +25,7 @@ pub struct NodeRow {
     pub jobs: Vec<JobOnNode>,
     pub created: Timestamp,
     pub site: String,
-    /// What an hour of it costs.
     pub price: Price,
-    /// What the caller may do to it.
     pub verbs: Offer<NodeVerb>,
     /// What its agent says; none before it has called.
     pub agent: Option<AgentFacts>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use atelier_domain::UserId;
 use atelier_domain::access::Action;
 use atelier_domain::compute::cluster::{Cluster, ScaleSettings};
-use atelier_domain::compute::fair_share::{QueueOrder, QueuePolicy};
+use atelier_domain::compute::fair_share::QueuePolicy;
 use atelier_domain::compute::job::{JobState, Target, Verdict};
 use atelier_domain::error::AppError;
 use atelier_domain::text::{Problem, shortened};
@@ -20,15 +20,17 @@ use atelier_simulate::scenario::draft::{PolicyDraft, SizeDraft};
 use atelier_simulate::{Draft, Recorded, Report, Scenario, Stopped, simulate};
 
 use crate::caller::Caller;
+use crate::clusters::typed::TypedScale;
+use crate::fair_shares::order_of;
 use crate::orders::ask;
+use crate::seats::Seats;
+use crate::typed::Problems;
 
 /// How far it looks back.
 pub const DAYS: u32 = 7;
-/// The most jobs that are played.
 const MOST_JOBS: usize = 50_000;
 /// Jobs that are read at once.
 const PAGE: i64 = 2_000;
-/// How long one preview may take.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 /// What may happen under one policy.
 const MOST_EVENTS: u64 = 5_000_000;
@@ -56,9 +58,7 @@ pub struct Typed {
 #[derive(Debug)]
 pub struct Preview {
     pub cluster: String,
-    /// How it scales now.
     pub scale: ScaleSettings,
-    /// How its queue is served now.
     pub policy: QueuePolicy,
     /// How long a launch takes there.
     pub launch: Span,
@@ -66,7 +66,6 @@ pub struct Preview {
     pub jobs: usize,
     /// Whether there are more of them than are played.
     pub is_cut: bool,
-    /// What is wrong with what was typed.
     pub problems: Vec<Problem>,
     /// Why nothing was worked out, where no field is to blame.
     pub refusal: Option<String>,
@@ -76,28 +75,11 @@ pub struct Preview {
 /// Previews that were made lately, one for each person, and who waits for one.
 #[derive(Default)]
 pub struct Previews {
-    busy: Mutex<std::collections::HashSet<UserId>>,
+    busy: Seats<UserId>,
     kept: Mutex<HashMap<UserId, (Timestamp, Arc<Report>)>>,
 }
 
-/// A person's one turn; given back when it is dropped.
-struct Turn<'previews> {
-    previews: &'previews Previews,
-    person: UserId,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.previews.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.person);
-    }
-}
-
 impl Previews {
-    fn turn(&self, person: &UserId) -> Option<Turn<'_>> {
-        let is_new = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(person.clone());
-        is_new.then(|| Turn { previews: self, person: person.clone() })
-    }
-
     fn keep(&self, person: &UserId, report: &Arc<Report>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MOST_KEPT
@@ -108,7 +90,6 @@ impl Previews {
         kept.insert(person.clone(), (clock::now(), Arc::clone(report)));
     }
 
-    /// A person's last preview.
     pub fn last(&self, person: &UserId) -> Option<Arc<Report>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(person).map(|(_, report)| Arc::clone(report))
@@ -148,7 +129,7 @@ pub async fn preview(caller: &Caller, name: &str, typed: Option<Typed>) -> Resul
         }
     };
     let previews = caller.studio.previews();
-    let Some(_turn) = previews.turn(&actor.person.id) else {
+    let Some(_turn) = previews.busy.take(&actor.person.id, 1) else {
         preview.refusal = Some("Another preview of yours is still being worked out. Wait until it is there.".into());
         return Ok(preview);
     };
@@ -231,52 +212,31 @@ fn recorded(row: &JobRow, cluster: &str) -> Option<Recorded> {
 
 /// What was typed, as a policy beside the present one.
 fn changes(cluster: &Cluster, typed: &Typed) -> Result<PolicyDraft, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let mut number = |field: &str, what: &str, text: &str, present: u32| match text.trim() {
-        "" => present,
-        text => text.parse().unwrap_or_else(|_| {
-            problems.push(Problem::new(field, format!("{what} is a whole number, not “{}”.", shortened(text))));
-            present
-        }),
-    };
-    let scale = cluster.scale;
-    let seconds = u32::try_from(scale.idle.as_millis() / 1_000).unwrap_or(u32::MAX);
-    let min = number("min", "The fewest nodes", &typed.min, scale.min);
-    let max = number("max", "The most nodes", &typed.max, scale.max);
-    let idle = number("idle", "The idle time in seconds", &typed.idle, seconds);
-    let warm = number("warm", "The number of nodes that are kept ready", &typed.warm, scale.warm);
+    let mut problems = Problems::default();
+    let present = cluster.scale;
+    let or = |typed: &str, present: String| if typed.trim().is_empty() { present } else { typed.to_owned() };
+    let (min, max) = (or(&typed.min, present.min.to_string()), or(&typed.max, present.max.to_string()));
+    let idle = or(&typed.idle, (present.idle.as_millis() / 1_000).to_string());
+    let scale = TypedScale { min: &min, max: &max, idle: Some(&idle), warm: &typed.warm };
+    let scale = scale.read(&mut problems, present.warm);
     let order = match typed.order.as_str() {
-        "" => cluster.queue.order.key(),
-        "fifo" => QueueOrder::Fifo.key(),
-        "fair-share" => QueueOrder::FairShare.key(),
-        other => {
-            let message = format!("A queue is served fifo or by fair-share, not “{}”.", shortened(other));
-            problems.push(Problem::new("order", message));
-            cluster.queue.order.key()
-        }
+        "" => Some(cluster.queue.order),
+        order => problems.take(order_of(order)),
     };
-    let backfill = match typed.backfill.as_str() {
-        "" => cluster.queue.backfill,
-        "on" => true,
-        "off" => false,
-        other => {
-            problems.push(Problem::new("backfill", format!("Backfill is on or off, not “{}”.", shortened(other))));
-            cluster.queue.backfill
-        }
-    };
-    if let Err(problem) = (ScaleSettings { min, max, idle: Span::seconds(idle), warm }).check() {
-        problems.push(problem);
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
+    let backfill = problems.take(match typed.backfill.as_str() {
+        "" => Ok(cluster.queue.backfill),
+        "on" => Ok(true),
+        "off" => Ok(false),
+        other => Err(Problem::new("backfill", format!("Backfill is on or off, not “{}”.", shortened(other)))),
+    });
+    let (Some(scale), Some(order), Some(backfill)) = (scale, order, backfill) else { return Err(problems.0) };
     Ok(PolicyDraft {
         name: "Changed".into(),
-        min: Some(min),
-        max: Some(max),
-        idle: Some(format!("{idle} s")),
-        warm: Some(warm),
-        order: Some(order.to_owned()),
+        min: Some(scale.min),
+        max: Some(scale.max),
+        idle: Some(format!("{} s", scale.idle.as_millis() / 1_000)),
+        warm: Some(scale.warm),
+        order: Some(order.key().to_owned()),
         backfill: Some(backfill),
         ..PolicyDraft::default()
     })

@@ -18,7 +18,6 @@ use crate::typed::Problems;
 /// A price, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Quoted {
-    /// It costs so much.
     Price(Quote),
     /// What decides about it is wrong.
     Unclear(Vec<String>),

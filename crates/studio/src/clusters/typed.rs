@@ -41,9 +41,7 @@ impl TypedScale<'_> {
 pub struct Window {
     /// How many nodes at those hours.
     pub nodes: u32,
-    /// How many at other times.
     pub otherwise: u32,
-    /// When the hours begin.
     pub begin: Timetable,
     pub end: Timetable,
 }
@@ -58,7 +56,6 @@ pub struct TypedWindow<'a> {
     pub from: &'a str,
     /// Until when; before `from` it is on the next day.
     pub to: &'a str,
-    /// How many nodes at other times.
     pub otherwise: &'a str,
     pub time_zone: &'a str,
 }

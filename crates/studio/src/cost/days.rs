@@ -7,7 +7,6 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, ToSpan as _};
 
-/// The most days that are shown at once.
 pub const MOST_DAYS: i32 = 366;
 
 /// The ranges that one click chooses, in days up to today.
@@ -49,7 +48,6 @@ pub struct Selection {
     pub from: Date,
     /// The last day, which belongs to it.
     pub to: Date,
-    /// What rows are about.
     pub by: By,
     zone: TimeZone,
 }
@@ -114,7 +112,6 @@ impl Selection {
         self.from.until(self.to).map_or(i32::MAX, |span| span.get_days().saturating_add(1))
     }
 
-    /// How many days it has.
     pub fn len(&self) -> usize {
         usize::try_from(self.count()).unwrap_or(0)
     }
@@ -140,7 +137,6 @@ impl Selection {
         (0..=self.count()).map(|day| (self.midnight(day) + HOUR - 1).div_euclid(HOUR)).collect()
     }
 
-    /// From when to when it goes.
     pub fn span(&self) -> (Timestamp, Timestamp) {
         (Timestamp(self.midnight(0)), Timestamp(self.midnight(self.count())))
     }

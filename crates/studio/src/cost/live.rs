@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use atelier_domain::UserId;
 use atelier_domain::compute::node::Holder;
 use atelier_domain::error::AppError;
-use atelier_domain::time::Span;
 use atelier_domain::world::{Charge, LedgerKey};
+use atelier_domain::{Money, UserId};
 use atelier_engine::clock;
 use atelier_engine::store::{SERVERLESS, ledger_name};
 
 use crate::caller::Caller;
+use crate::clock as said;
 use crate::cost::spent::add;
-use crate::orders::ask;
+use crate::orders::{ask, since_last_step};
 
 /// What a sum can be made by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,6 @@ pub struct Live {
     /// In an hour, in billionths of the currency.
     pub per_hour: u64,
     pub nodes: usize,
-    /// What was used since the last settlement.
     pub unsettled: BTreeMap<Part, Charge>,
 }
 
@@ -48,9 +47,7 @@ impl Live {
     /// Looks at all nodes, or at what one person pays of them.
     pub async fn look(caller: &Caller, person: Option<UserId>) -> Result<Self, AppError> {
         let workspace = caller.actor()?.workspace.id.clone();
-        // The World knows only the time of its last step.
-        let last = caller.studio.engine().status().committed_at;
-        let later = last.map_or(Span::ZERO, |at| clock::now().since(at));
+        let later = since_last_step(caller);
         ask(caller, move |world| {
             let mut live = Self::default();
             let is_wanted = |key: &LedgerKey| person.as_ref().is_none_or(|person| key.user == *person);
@@ -69,4 +66,18 @@ impl Live {
         })
         .await
     }
+}
+
+/// What these were charged since the hour, counted from 1970, in which something began; in their order.
+pub async fn charged(caller: &Caller, holders: Vec<Holder>, since: i64) -> Result<Vec<Money>, AppError> {
+    let names: Vec<String> = holders.into_iter().map(ledger_name).collect();
+    let workspace = &caller.actor()?.workspace.id;
+    let charged = caller.checked(caller.store().cost_of_holders(workspace, &names, since).await)?;
+    Ok(names.iter().map(|name| Money(charged.get(name).map_or(0, |charge| charge.cost))).collect())
+}
+
+/// What these were charged since midnight where the caller is.
+pub async fn charged_today(caller: &Caller, holders: Vec<Holder>) -> Result<Vec<Money>, AppError> {
+    let midnight = said::midnight(clock::now(), &caller.actor()?.person.time_zone);
+    charged(caller, holders, midnight.0.div_euclid(3_600_000)).await
 }

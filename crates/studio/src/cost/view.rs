@@ -29,7 +29,6 @@ pub struct SpendingRow {
     pub key: String,
     pub kind: Kind,
     pub name: String,
-    /// Node time and its cost.
     pub charge: Charge,
 }
 
@@ -37,7 +36,6 @@ pub struct SpendingRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
     pub count: usize,
-    /// What they cost together.
     pub charge: Charge,
 }
 
@@ -45,14 +43,12 @@ pub struct Rest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DaySum {
     pub date: Date,
-    /// Node time and its cost.
     pub charge: Charge,
 }
 
 /// One colour of the chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// What it stands for.
     pub name: String,
     /// What each day cost, in billionths of the currency.
     pub days: Vec<u64>,

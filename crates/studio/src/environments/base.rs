@@ -26,9 +26,7 @@ pub struct EnvironmentDetail {
     /// The end of what the last build printed.
     pub log: Vec<String>,
     pub folder: PathBuf,
-    /// The Python they stand on.
     pub python: PathBuf,
-    /// Whether this server builds them.
     pub builds: bool,
 }
 
@@ -96,13 +94,12 @@ pub async fn rebuild(caller: &Caller, why: Option<String>) -> Result<bool, AppEr
     let environments = caller.studio.environments();
     let had_failed = matches!(environments.status(), EnvironmentStatus::Failed { .. });
     let tx = caller.begin(Action::EngineWrite, Whose::Others).await?;
-    let (code, message) = match environments.rebuild(tx, workspace, &author).await {
-        Ok(()) => return Ok(had_failed),
-        Err(RebuildError::Store(error)) => return caller.checked(Err(error)),
-        Err(refused @ RebuildError::Off) => ("environment-off", refused.to_string()),
-        Err(refused @ RebuildError::Building) => ("environment-building", refused.to_string()),
-    };
-    Err(AppError::Refused { code: code.into(), message })
+    match environments.rebuild(tx, workspace, &author).await {
+        Ok(()) => Ok(had_failed),
+        Err(RebuildError::Store(error)) => caller.checked(Err(error)),
+        Err(off @ RebuildError::Off) => Err(AppError::refused("environment-off", off.to_string())),
+        Err(busy @ RebuildError::Building) => Err(AppError::refused("environment-building", busy.to_string())),
+    }
 }
 
 /// Begins to install VS Code on this server. Needs `engine.write`.
@@ -110,13 +107,12 @@ pub async fn install_editor(caller: &Caller, why: Option<String>) -> Result<(), 
     let workspace = &caller.actor()?.workspace.id;
     let author = caller.author(why)?;
     let tx = caller.begin(Action::EngineWrite, Whose::Others).await?;
-    let (code, message) = match caller.studio.editors().install(tx, workspace, &author).await {
-        Ok(()) => return Ok(()),
-        Err(InstallError::Store(error)) => return caller.checked(Err(error)),
-        Err(refused @ InstallError::There) => ("editor-installed", refused.to_string()),
-        Err(refused @ InstallError::Running) => ("editor-installing", refused.to_string()),
-    };
-    Err(AppError::Refused { code: code.into(), message })
+    match caller.studio.editors().install(tx, workspace, &author).await {
+        Ok(()) => Ok(()),
+        Err(InstallError::Store(error)) => caller.checked(Err(error)),
+        Err(there @ InstallError::There) => Err(AppError::refused("editor-installed", there.to_string())),
+        Err(busy @ InstallError::Running) => Err(AppError::refused("editor-installing", busy.to_string())),
+    }
 }
 
 #[cfg(test)]

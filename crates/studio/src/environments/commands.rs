@@ -28,22 +28,18 @@ const NAMED: usize = 5;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnvironmentRequest {
-    /// What the environment is called.
     pub name: String,
     /// The list: requirements, one a line, or conda's.
     pub recipe: String,
-    /// What is noted about this version.
     pub note: String,
     /// Whether it is built at once; else at its first use.
     pub build: bool,
-    /// Why it is made, for the history.
     pub why: String,
 }
 
 /// A version and how it does.
 #[derive(Clone, Debug)]
 pub struct VersionView {
-    /// What is kept about it.
     pub row: EnvironmentVersion,
     pub listed: usize,
     /// What it is made of; none if there is no Python to stand on.
@@ -54,7 +50,6 @@ pub struct VersionView {
 /// An environment with its versions and who uses it.
 #[derive(Clone, Debug)]
 pub struct EnvironmentView {
-    /// What is kept about it.
     pub row: EnvironmentRow,
     /// Its versions, the newest first.
     pub versions: Vec<VersionView>,
@@ -186,7 +181,7 @@ pub async fn add_version(
 /// An environment that the caller wants to change.
 async fn mine(caller: &Caller, name: &str) -> Result<(EnvironmentView, Whose), AppError> {
     let view = find(caller, name).await?;
-    let whose = if view.row.owner == caller.actor()?.person.id { Whose::Own } else { Whose::Others };
+    let whose = caller.actor()?.whose(&view.row.owner);
     caller.authorise_for(Action::EnvironmentWrite, whose).await?;
     Ok((view, whose))
 }
@@ -242,7 +237,7 @@ pub async fn build(caller: &Caller, name: &str, version: Option<u32>, why: &str)
     let why = parse_why(why)?;
     let found = view.version(version).ok_or_else(|| AppError::not_found("version"))?;
     let number = found.row.version;
-    let refuse = |code: &str, message: String| Err(AppError::Refused { code: code.into(), message });
+    let refuse = |code: &str, message: String| Err(AppError::refused(code, message));
     let library = caller.studio.environments().library();
     if !library.builds() {
         let message = "Building is switched off on this server, by the setting environment, or it makes no nodes.";
@@ -275,7 +270,7 @@ pub async fn delete(caller: &Caller, name: &str, why: &str) -> Result<(), AppErr
     let (view, whose) = mine(caller, name).await?;
     let why = parse_why(why)?;
     if let Some(message) = in_use(caller, &view).await {
-        return Err(AppError::Refused { code: "environment-in-use".into(), message });
+        return Err(AppError::refused("environment-in-use", message));
     }
     let (workspace, author) = (caller.actor()?.workspace.id.clone(), caller.author(why)?);
     let mut tx = caller.begin(Action::EnvironmentWrite, whose).await?;

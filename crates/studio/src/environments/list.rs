@@ -17,7 +17,6 @@ pub struct EnvironmentList {
     pub rows: Vec<EnvironmentView>,
     /// After how many days without use one is removed from the disk.
     pub kept_days: u32,
-    /// Whether this server builds any.
     pub builds: bool,
 }
 
@@ -55,7 +54,7 @@ pub async fn named_environment(caller: &Caller, name: &str, version: &str) -> Re
     let text = log(caller, &shown).await.unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let log = lines[lines.len().saturating_sub(SHOWN)..].iter().map(|line| (*line).to_owned()).collect();
-    let whose = if view.row.owner == caller.actor()?.person.id { Whose::Own } else { Whose::Others };
+    let whose = caller.actor()?.whose(&view.row.owner);
     let refusal = caller.authorise_for(Action::EnvironmentWrite, whose).await.err();
     let in_use = in_use(caller, &view).await;
     Ok(NamedDetail { shown, log, kept_days: caller.studio.settings().keep_environments_days, refusal, in_use, view })
@@ -71,7 +70,6 @@ pub struct EnvironmentForm {
     /// The environments that the viewer may add a version to.
     pub own: Vec<String>,
     pub python: String,
-    /// Whether this server builds any.
     pub builds: bool,
 }
 

@@ -190,7 +190,6 @@ pub async fn check_limit(caller: &Caller, desk: &Desk, limit: u64, more: u64) ->
 pub struct Meter {
     counted: Arc<Counted>,
     handle: String,
-    /// What each person may have.
     limit: Option<u64>,
     added: u64,
 }
@@ -209,7 +208,6 @@ impl Meter {
         check_limit(caller, desk, limit, more).await
     }
 
-    /// Notes what was written.
     pub fn add(&mut self, bytes: u64) {
         self.added = self.added.saturating_add(bytes);
         self.counted.add(&self.handle, bytes);

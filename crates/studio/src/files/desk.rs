@@ -5,8 +5,7 @@
 //! to one user, and the same rules are kept here: a person's own folder is theirs, and others see it only
 //! when it is open.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, hash_map};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -18,7 +17,7 @@ use atelier_domain::history::Event;
 use atelier_domain::text::{Problem, shortened};
 use atelier_engine::clock;
 use atelier_engine::fleet::Fleet;
-use atelier_files::{Area, Error, Who};
+use atelier_files::{Area, Entry, Error, Who};
 use tokio::sync::Notify;
 
 use crate::caller::Caller;
@@ -35,7 +34,6 @@ pub struct Files {
     area: OnceLock<Arc<Area>>,
     /// Where programs in sandboxes see it.
     seen_at: OnceLock<PathBuf>,
-    /// What was counted last.
     pub counted: Arc<Counted>,
     /// Uploads that a request is adding to.
     busy: Mutex<HashMap<String, Arc<Holder>>>,
@@ -44,9 +42,7 @@ pub struct Files {
 /// The request that has an upload in its hands.
 #[derive(Debug, Default)]
 struct Holder {
-    /// Somebody else wants it.
     is_wanted: Notify,
-    /// It was given back.
     is_free: Notify,
 }
 
@@ -74,8 +70,8 @@ impl Files {
     fn try_take(self: &Arc<Self>, id: &str) -> Result<Taken, Arc<Holder>> {
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         match busy.entry(id.to_owned()) {
-            Entry::Occupied(held) => Err(held.get().clone()),
-            Entry::Vacant(free) => {
+            hash_map::Entry::Occupied(held) => Err(held.get().clone()),
+            hash_map::Entry::Vacant(free) => {
                 let holder = free.insert(Arc::default()).clone();
                 Ok(Taken { files: self.clone(), id: id.to_owned(), holder })
             }
@@ -115,7 +111,6 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Waits until somebody else wants it.
     pub async fn wanted(&self) {
         self.holder.is_wanted.notified().await;
     }
@@ -133,9 +128,7 @@ impl Drop for Taken {
 pub struct Desk {
     pub area: Arc<Area>,
     pub who: Who,
-    /// Whether people have users of their own.
     pub has_own_users: bool,
-    /// Whether they may change anything at all.
     pub may_write: bool,
 }
 
@@ -173,7 +166,6 @@ impl Desk {
         FilePath::parse(text).map_err(AppError::invalid)
     }
 
-    /// The caller's own folder.
     pub fn home(&self) -> FilePath {
         FilePath::home_of(&self.who.handle).unwrap_or_default()
     }
@@ -185,7 +177,7 @@ impl Desk {
             Use::Write => {
                 caller.authorise_for(Action::FileWrite, Whose::Own).await?;
                 match path.person() {
-                    Some(other) if !is_mine => Err(refused(
+                    Some(other) if !is_mine => Err(AppError::refused(
                         "files.not-yours",
                         format!(
                             "“Users/{other}” is somebody else’s own folder: they alone change what is in it. Copy what \
@@ -198,17 +190,26 @@ impl Desk {
             Use::Read => {
                 let Some(other) = path.person().filter(|_| !is_mine && !self.has_own_users) else { return Ok(()) };
                 let home = FilePath::home_of(other).map_err(AppError::invalid)?;
-                let entry = self.work(caller, Use::Read, move |area, who| area.look(who, &home)).await?;
-                if entry.is_open() { Ok(()) } else { Err(AppError::not_found("file or folder")) }
+                if self.look(caller, &home).await?.is_open() {
+                    Ok(())
+                } else {
+                    Err(AppError::not_found("file or folder"))
+                }
             }
         }
+    }
+
+    /// What the disk says of something. Whether the caller may see it was judged before.
+    pub async fn look(&self, caller: &Caller, path: &FilePath) -> Result<Entry, AppError> {
+        let path = path.clone();
+        self.work(caller, Use::Read, move |area, who| area.look(who, &path)).await
     }
 
     /// Whether something may be renamed, moved or deleted: not the top, not the folder of everybody's own,
     /// not one's own folder itself.
     pub fn check_movable(path: &FilePath) -> Result<(), AppError> {
         if path.is_top() || path.is_users() || path.is_home() {
-            return Err(refused(
+            return Err(AppError::refused(
                 "files.fixed",
                 format!("“{path}” has its place: every instance and job finds it there."),
             ));
@@ -220,7 +221,7 @@ impl Desk {
     pub fn check_parent(parent: &FilePath) -> Result<(), AppError> {
         if parent.is_users() {
             let message = "Everybody’s own folder is made by Atelier. Open yours, or make a shared folder at the top.";
-            return Err(refused("files.fixed", message.into()));
+            return Err(AppError::refused("files.fixed", message));
         }
         Ok(())
     }
@@ -285,14 +286,10 @@ pub fn check_reserve(area: &Area, more: usize) -> Result<(), Error> {
     if free < RESERVE.saturating_add(more as u64) { Err(Error::Full { free }) } else { Ok(()) }
 }
 
-fn refused(code: &str, message: String) -> AppError {
-    AppError::Refused { code: code.into(), message }
-}
-
 fn full(free: u64, more: u64) -> AppError {
     let (free, kept) = (bytes(free), bytes(RESERVE));
     let needed = if more > 0 { format!(" This needs {}.", bytes(more)) } else { String::new() };
-    refused(
+    AppError::refused(
         "disk-full",
         format!(
             "The server’s disk has {free} free, of which {kept} are kept so that stopping and deleting always \
@@ -304,7 +301,7 @@ fn full(free: u64, more: u64) -> AppError {
 /// Says that somebody’s limit would be passed, with the numbers.
 pub fn over(used: u64, more: u64, limit: u64) -> AppError {
     let (used, more, limit) = (bytes(used), bytes(more), bytes(limit));
-    refused(
+    AppError::refused(
         "files.limit",
         format!(
             "You use {used} of the {limit} that each person may have, and this needs {more} more. Delete something and \
@@ -315,46 +312,41 @@ pub fn over(used: u64, more: u64, limit: u64) -> AppError {
 
 /// What people are told when the disk refuses.
 pub fn said(caller: &Caller, error: Error, what: Use) -> AppError {
+    let refused = |code, message: &str| AppError::refused(code, message);
     match error {
         Error::NotFound | Error::NotAFolder => AppError::not_found("file or folder"),
         Error::Denied if what == Use::Read => AppError::not_found("file or folder"),
         Error::Denied => refused(
             "files.denied",
-            "The rights on disk do not allow this: it belongs to somebody else. Ask them, or copy it to your own \
-             folder."
-                .into(),
+            "The rights on disk do not allow this: it belongs to somebody else. Ask them, or copy it to your own folder.",
         ),
-        Error::Exists => {
-            refused("files.exists", "Something of that name is there already. Choose another name.".into())
-        }
-        Error::IsAFolder => refused("files.is-folder", "This is a folder; a file is needed here.".into()),
+        Error::Exists => refused("files.exists", "Something of that name is there already. Choose another name."),
+        Error::IsAFolder => refused("files.is-folder", "This is a folder; a file is needed here."),
         Error::Link => refused(
             "files.link",
-            "This is a link, or the way to it leads over one. Links are not followed here; open what it points \
-             to."
-            .into(),
+            "This is a link, or the way to it leads over one. Links are not followed here; open what it points to.",
         ),
         Error::Changed { now: Some(_) } => refused(
             "files.changed",
-            "Somebody has changed this file since you opened it. Nothing was written; look at it again.".into(),
+            "Somebody has changed this file since you opened it. Nothing was written; look at it again.",
         ),
         Error::Changed { now: None } => {
-            refused("files.changed", "This file was moved or deleted since you opened it. Nothing was written.".into())
+            refused("files.changed", "This file was moved or deleted since you opened it. Nothing was written.")
         }
         Error::Full { free } => full(free, 0),
-        Error::Offset { at } => refused(
+        Error::Offset { at } => AppError::refused(
             "files.offset",
             format!("The upload goes on at byte {at}; the piece began elsewhere. Ask how far it is."),
         ),
-        Error::Busy => refused("files.busy", "Another request is adding to this upload. Try again in a moment.".into()),
-        Error::IntoItself => refused("files.into-itself", "A folder cannot be moved into itself.".into()),
-        Error::OtherDisk => refused(
-            "files.other-disk",
-            "The two places are on different disks. Copy it and delete the first one.".into(),
-        ),
-        Error::TooMany { most } => {
-            refused("files.too-many", format!("There are more than {most} files in it. Take its folders one by one."))
+        Error::Busy => refused("files.busy", "Another request is adding to this upload. Try again in a moment."),
+        Error::IntoItself => refused("files.into-itself", "A folder cannot be moved into itself."),
+        Error::OtherDisk => {
+            refused("files.other-disk", "The two places are on different disks. Copy it and delete the first one.")
         }
+        Error::TooMany { most } => AppError::refused(
+            "files.too-many",
+            format!("There are more than {most} files in it. Take its folders one by one."),
+        ),
         Error::Io(error) if error.raw_os_error() == Some(36) => {
             AppError::invalid(Problem::new("name", "The name is too long for the disk."))
         }

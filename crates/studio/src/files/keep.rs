@@ -18,7 +18,6 @@ use crate::studio::Studio;
 const PACE: Duration = Duration::from_millis(500);
 /// So long after something failed it is tried again, also when nothing else happens.
 const AGAIN: Duration = Duration::from_secs(60);
-/// So many at a time.
 const AT_ONCE: u32 = 20;
 /// With so many that failed a round ends: something is wrong with all of them.
 const MOST_FAILED: usize = 200;

@@ -9,7 +9,7 @@ use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::error::AppError;
 use atelier_domain::files::{FilePath, USERS};
 use atelier_engine::store::FileOwner;
-use atelier_files::{Area, Deleted, Entry, Kind, Listing, Order, Usage, UsedBy, Wanted, Who};
+use atelier_files::{Area, Deleted, Entry, Kind, Listing, Usage, UsedBy, Wanted, Who};
 
 use crate::caller::Caller;
 use crate::files::desk::{Desk, Use, said};
@@ -17,22 +17,7 @@ use crate::files::preview::{MOST_EDIT, Preview};
 use crate::files::{count, notebook, preview, run_as_job};
 use crate::orders::ask;
 
-/// So many rows are on one page.
 pub const PAGE: usize = 200;
-
-/// What the address of a folder asks for.
-#[derive(Clone, Debug, Default)]
-pub struct FolderQuery {
-    pub path: String,
-    /// Only names with this in them.
-    pub part: String,
-    pub order: Order,
-    pub is_backwards: bool,
-    /// So many are passed over.
-    pub skip: usize,
-    /// Whether names that begin with a dot are shown too.
-    pub shows_dots: bool,
-}
 
 /// A folder and all around it.
 #[derive(Debug)]
@@ -40,19 +25,15 @@ pub struct FolderPage {
     pub path: FilePath,
     pub listing: Listing,
     pub owners: Owners,
-    /// The caller's own folder.
     pub home: FilePath,
     /// Whether everybody may look into it; only on its own page.
     pub is_home_open: Option<bool>,
-    /// How much the caller uses.
     pub used: u64,
-    /// How much they may have.
     pub limit: Option<u64>,
     /// How much of the disk is free, and how large it is.
     pub room: (u64, u64),
     /// Why nothing can be changed here.
     pub refusal: Option<String>,
-    /// Whether people have users of their own.
     pub has_own_users: bool,
     /// Where programs find the area.
     pub inside: String,
@@ -66,9 +47,7 @@ const MOST_IN_LEVEL: usize = 50;
 /// One level of the tree: the folders in one folder.
 #[derive(Debug)]
 pub struct TreeLevel {
-    /// The folder that they are in.
     pub folder: FilePath,
-    /// Those that are shown.
     pub folders: Vec<FilePath>,
     pub more: usize,
     /// Whether there is more than was read.
@@ -136,28 +115,24 @@ impl Owners {
 }
 
 /// Reads a folder. Needs `file.read`.
-pub async fn folder(caller: &Caller, query: FolderQuery) -> Result<FolderPage, AppError> {
+pub async fn folder(caller: &Caller, path: &str, wanted: Wanted) -> Result<FolderPage, AppError> {
     let desk = Desk::open(caller).await?;
-    let path = Desk::path(&query.path)?;
-    let listing = list(caller, &desk, &path, query).await?;
+    let path = Desk::path(path)?;
+    desk.check(caller, &path, Use::Read).await?;
+    let listing = list_part(caller, &desk, &path, wanted).await?;
     let (workspace, home) = (caller.actor()?.workspace.id.clone(), desk.home());
-    let is_home_open = if path == home && desk.may_write {
-        let home = home.clone();
-        Some(desk.work(caller, Use::Read, move |area, who| area.look(who, &home)).await?.is_open())
-    } else {
-        None
+    let is_home_open = match path == home && desk.may_write {
+        true => Some(desk.look(caller, &home).await?.is_open()),
+        false => None,
     };
-    let refusal = match desk.check(caller, &path, Use::Write).await.and_then(|()| Desk::check_parent(&path)) {
-        Ok(()) => None,
-        Err(error) => Some(error.to_string()),
-    };
+    let refusal = desk.check(caller, &path, Use::Write).await.and_then(|()| Desk::check_parent(&path)).err();
     Ok(FolderPage {
         owners: Owners::read(caller).await?,
         is_home_open,
         used: count::used_by(caller, &desk).await?.bytes,
         limit: caller.checked(caller.store().files_limit(&workspace).await)?,
         room: desk.work(caller, Use::Read, |area, _| area.room()).await?,
-        refusal,
+        refusal: refusal.map(|error| error.to_string()),
         has_own_users: desk.has_own_users,
         inside: caller.studio.files().seen_at(caller.studio.fleet()).display().to_string(),
         tree: tree(caller, &desk, &path).await?,
@@ -165,20 +140,6 @@ pub async fn folder(caller: &Caller, query: FolderQuery) -> Result<FolderPage, A
         listing,
         path,
     })
-}
-
-/// Lists a folder, for pages and for the API.
-pub async fn list(caller: &Caller, desk: &Desk, path: &FilePath, query: FolderQuery) -> Result<Listing, AppError> {
-    desk.check(caller, path, Use::Read).await?;
-    let wanted = Wanted {
-        order: query.order,
-        is_backwards: query.is_backwards,
-        part: query.part,
-        skip: query.skip,
-        most: PAGE,
-        hides_dots: !query.shows_dots,
-    };
-    list_part(caller, desk, path, wanted).await
 }
 
 /// Lists a part of a folder.
@@ -191,7 +152,6 @@ pub async fn list_part(caller: &Caller, desk: &Desk, path: &FilePath, wanted: Wa
 #[derive(Debug)]
 pub struct FileDetail {
     pub path: FilePath,
-    /// What the disk says of it.
     pub entry: Entry,
     pub owner: String,
     /// How it is shown; none for what is no file.
@@ -213,8 +173,7 @@ pub async fn file_detail(caller: &Caller, path: String) -> Result<FileDetail, Ap
     let desk = Desk::open(caller).await?;
     let path = Desk::path(&path)?;
     desk.check(caller, &path, Use::Read).await?;
-    let wanted = path.clone();
-    let entry = desk.work(caller, Use::Read, move |area, who| area.look(who, &wanted)).await?;
+    let entry = desk.look(caller, &path).await?;
     let slug = caller.actor()?.workspace.slug.clone();
     let shown = if entry.kind == Kind::File {
         let wanted = path.clone();
@@ -274,7 +233,6 @@ pub struct EditorPage {
     pub text: String,
     /// Whether its lines end with two characters.
     pub has_crlf: bool,
-    /// What its language is called.
     pub language: &'static str,
 }
 
@@ -297,13 +255,13 @@ pub async fn editor(caller: &Caller, path: String) -> Result<EditorPage, AppErro
             "The editor takes texts of at most {} KiB in UTF-8. Download this file, or open it in JupyterLab.",
             MOST_EDIT >> 10
         );
-        return Err(AppError::Refused { code: "files.no-text".into(), message });
+        return Err(AppError::refused("files.no-text", message));
     };
     if let Some(why) = preview::why_not_edited(&text) {
         let message = format!(
             "The editor would change more of this file than you do: {why} Open it in JupyterLab or a terminal."
         );
-        return Err(AppError::Refused { code: "files.no-text".into(), message });
+        return Err(AppError::refused("files.no-text", message));
     }
     let language = atelier_domain::files::colour::Language::of(path.name(), &text).name();
     Ok(EditorPage { has_crlf: text.contains("\r\n"), version: entry.version, path, text, language })
@@ -315,8 +273,7 @@ pub async fn place_for_new(caller: &Caller, path: String) -> Result<FilePath, Ap
     let path = Desk::path(&path)?;
     desk.check(caller, &path, Use::Write).await?;
     Desk::check_parent(&path)?;
-    let wanted = path.clone();
-    desk.work(caller, Use::Read, move |area, who| area.look(who, &wanted)).await?;
+    desk.look(caller, &path).await?;
     Ok(path)
 }
 
@@ -327,8 +284,7 @@ pub async fn chosen(caller: &Caller, ids: Vec<String>) -> Result<Vec<(FilePath, 
     for id in ids.iter().take(1_000) {
         let path = Desk::path(id)?;
         desk.check(caller, &path, Use::Read).await?;
-        let wanted = path.clone();
-        let entry = desk.work(caller, Use::Read, move |area, who| area.look(who, &wanted)).await?;
+        let entry = desk.look(caller, &path).await?;
         let judged = match Desk::check_movable(&path) {
             Ok(()) => desk.check(caller, &path, Use::Write).await,
             Err(error) => Err(error),
@@ -338,13 +294,8 @@ pub async fn chosen(caller: &Caller, ids: Vec<String>) -> Result<Vec<(FilePath, 
     Ok(found)
 }
 
-/// What is in the caller's trash, and whether they have one.
+/// What is in the caller's trash; nothing for who has none.
 pub async fn trash(caller: &Caller) -> Result<Vec<Deleted>, AppError> {
-    trash_of(caller).await
-}
-
-/// What is in the caller's trash.
-pub async fn trash_of(caller: &Caller) -> Result<Vec<Deleted>, AppError> {
     let desk = Desk::open(caller).await?;
     if !desk.may_write {
         return Ok(Vec::new());
@@ -356,14 +307,12 @@ pub async fn trash_of(caller: &Caller) -> Result<Vec<Deleted>, AppError> {
 #[derive(Debug)]
 pub struct UsagePage {
     pub mine: UsedBy,
-    /// How much each person may have.
     pub limit: Option<u64>,
     /// How much of the disk is free, and how large it is.
     pub room: (u64, u64),
     /// Everybody by name and short name, the most first; only for who sets limits.
     pub people: Option<Vec<(String, String, u64, u64)>>,
     pub total: u64,
-    /// When that was counted.
     pub at: Timestamp,
     /// Whether there is more than was counted.
     pub is_partial: bool,

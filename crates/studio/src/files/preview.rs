@@ -15,17 +15,13 @@ use crate::files::notebook;
 use crate::files::notebook::{CellKind, Notebook};
 use crate::html::text as escape_text;
 
-/// So much of a text is shown.
 const MOST_TEXT: u64 = 512 << 10;
 /// So much of a table is read, and so much of it shown.
 const MOST_TABLE: (u64, usize, usize) = (1 << 20, 200, 40);
-/// The longest text of one cell.
 const MOST_CELL: usize = 200;
 /// So large may a notebook be, since half of one cannot be read.
 pub const MOST_NOTEBOOK: u64 = 16 << 20;
-/// So large may a picture be.
 pub const MOST_IMAGE: u64 = 64 << 20;
-/// The longest text that can be edited.
 pub const MOST_EDIT: u64 = 1 << 20;
 
 /// How a file is shown.
@@ -51,7 +47,6 @@ pub enum Preview {
     Image,
     /// Not at all.
     None {
-        /// Why not.
         why: String,
     },
 }

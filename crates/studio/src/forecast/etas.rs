@@ -19,7 +19,6 @@ use crate::caller::Caller;
 use crate::forecast::past::Past;
 use crate::studio::Studio;
 
-/// How long a forecast counts.
 const FRESH: Duration = Duration::from_secs(3);
 /// How long it counts for who asks about a job that came since.
 const FRESH_AT_LEAST: Duration = Duration::from_secs(1);

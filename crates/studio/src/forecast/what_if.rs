@@ -30,9 +30,7 @@ pub struct Choice {
     pub tier: Tier,
     /// Whether this is what stands in the form.
     pub is_asked: bool,
-    /// When it would start.
     pub start: Option<Timestamp>,
-    /// When it would be over.
     pub end: Option<Timestamp>,
     /// What it costs at most, in billionths of the currency; none if nobody knows how long it takes.
     pub cost: Option<u64>,
@@ -48,7 +46,6 @@ pub struct Choices {
     pub run: Option<Span>,
     /// Whether that is how long jobs of that name took; else it is the time limit.
     pub is_usual: bool,
-    /// What costs are in.
     pub currency: String,
 }
 

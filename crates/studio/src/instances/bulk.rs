@@ -11,9 +11,7 @@ use crate::caller::Caller;
 use crate::instances::commands::{Subject, carry_out, find, plain_order};
 use crate::instances::detail::{InstanceDetail, instance};
 use crate::offer::Hindrance;
-
-/// How many can be chosen at once.
-const MOST_AT_ONCE: usize = 200;
+use crate::typed::few_enough;
 
 /// An instance that was chosen, and what will come of it.
 #[derive(Clone, Debug)]
@@ -37,7 +35,7 @@ pub fn verb_of(key: &str) -> Option<InstanceVerb> {
 
 /// What would come of doing that to each of these.
 pub async fn judge(caller: &Caller, verb: InstanceVerb, names: &[String]) -> Result<Vec<Judged>, AppError> {
-    few_enough(names)?;
+    few_enough(names, "instances")?;
     let rights = caller.actor()?.person.rights();
     let mut judged = Vec::with_capacity(names.len());
     for name in names {
@@ -50,14 +48,6 @@ pub async fn judge(caller: &Caller, verb: InstanceVerb, names: &[String]) -> Res
         judged.push(Judged { name: detail.view.name, outcome });
     }
     Ok(judged)
-}
-
-fn few_enough(names: &[String]) -> Result<(), AppError> {
-    if names.len() > MOST_AT_ONCE {
-        let message = format!("At most {MOST_AT_ONCE} instances are changed at once; {} were selected.", names.len());
-        return Err(Problem::new("ids", message).into());
-    }
-    Ok(())
 }
 
 fn outcome(verb: InstanceVerb, legality: Legality, detail: &InstanceDetail) -> Outcome {
@@ -141,7 +131,7 @@ pub async fn change(
     if names.is_empty() {
         return Err(Problem::new("ids", "No instance was selected. Select at least one.").into());
     }
-    few_enough(names)?;
+    few_enough(names, "instances")?;
     let mut subjects = Vec::with_capacity(names.len());
     for name in names {
         subjects.push(find(caller, name).await?);
@@ -154,7 +144,7 @@ pub async fn change(
         match carry_out(caller, id, &subject, order, why.clone()).await {
             Ok(Answer::Already) => {
                 let message = verb.why_not(subject.state).unwrap_or("Nothing to change.").to_owned();
-                changed.left.push((subject, AppError::Refused { code: "already".into(), message }));
+                changed.left.push((subject, AppError::refused("already", message)));
             }
             Ok(_) => changed.done.push(subject),
             Err(error @ (AppError::Forbidden { .. } | AppError::Refused { .. } | AppError::NotFound { .. })) => {

@@ -12,7 +12,7 @@ use atelier_domain::compute::size::ComputeName;
 use atelier_domain::compute::verb::Verb;
 use atelier_domain::error::AppError;
 use atelier_domain::time::{Span, Timestamp};
-use atelier_domain::world::{Answer, ComputeRef, Order};
+use atelier_domain::world::{Answer, ComputeRef, Order, ScheduleTarget};
 pub use atelier_engine::fleet::{JUPYTER, TERMINAL, VSCODE};
 use atelier_engine::run::CommandId;
 
@@ -32,6 +32,11 @@ pub struct Subject {
 impl Subject {
     pub fn whose(&self, caller: &Caller) -> Result<Whose, AppError> {
         Ok(whose(&caller.actor()?.person.id, &self.owner))
+    }
+
+    /// What its schedules are for.
+    pub const fn target(&self) -> ScheduleTarget {
+        ScheduleTarget::Instance(self.id)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use atelier_domain::UserId;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::compute::InstanceId;
@@ -10,7 +9,7 @@ use atelier_domain::compute::idle::{IdlePolicy, IdleRules, Source};
 use atelier_domain::compute::size::{ComputeName, SizeName};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::error::AppError;
-use atelier_domain::text::{Problem, search_text, shortened};
+use atelier_domain::text::{Problem, shortened};
 use atelier_domain::time::Span;
 use atelier_domain::world::{Answer, NewInstance, Order};
 use atelier_engine::run::CommandId;
@@ -21,9 +20,8 @@ use crate::caller::Caller;
 use crate::instances::scripts;
 use crate::instances::scripts::ScriptsRequest;
 use crate::orders::{ask, order};
-
-/// The address of the form; an instance of that name would have no page.
-const RESERVED: &str = "new";
+use crate::people::names::somebody;
+use crate::typed::free_name;
 
 /// An instance as people ask for it. Its name and its size have no default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,11 +108,7 @@ pub const OF_SIZE: [(&str, &str); 4] =
 
 /// The name of an instance to be made.
 pub fn name_of(typed: &str) -> Result<ComputeName, Problem> {
-    let name = ComputeName::parse(typed)?;
-    if name.as_str() == RESERVED {
-        return Err(Problem::new("name", "“new” is the address of the form for instances. Choose another name."));
-    }
-    Ok(name)
+    ComputeName::parse(typed).and_then(|name| free_name("name", name, "instances"))
 }
 
 fn size_of(typed: &str) -> Result<SizeName, Problem> {
@@ -142,14 +136,8 @@ async fn owner_of(caller: &Caller, typed: &str) -> Result<Person, AppError> {
     if typed.is_empty() || typed == "me" || typed == actor.person.id.as_str() {
         return Ok(actor.person.clone());
     }
-    let found = if typed.contains('@') {
-        let email = search_text(typed).to_lowercase();
-        caller.checked(caller.store().account_by_email(&email).await)?.map(|account| account.person)
-    } else {
-        caller.checked(caller.store().person(&UserId::new(search_text(typed))).await)?
-    };
     let wrong = |message: String| AppError::invalid(Problem::new("owner", message));
-    let Some(person) = found.filter(|person| person.workspace == actor.workspace.id) else {
+    let Some(person) = somebody(caller, typed).await? else {
         return Err(wrong(format!("Nobody here is “{}”. Give an e-mail address of this workspace.", shortened(typed))));
     };
     if person.state == AccountState::Disabled {

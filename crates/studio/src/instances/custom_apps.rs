@@ -90,5 +90,5 @@ pub async fn restart_app(caller: &Caller, subject: &Subject, name: &str) -> Resu
          now.",
         subject.name
     );
-    Err(AppError::Refused { code: "instance-not-running".into(), message })
+    Err(AppError::refused("instance-not-running", message))
 }

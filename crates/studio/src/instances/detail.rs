@@ -16,6 +16,7 @@ use atelier_protocol::Process;
 use crate::caller::Caller;
 use crate::clock as said;
 use crate::clusters::nodes::AgentFacts;
+use crate::history::{cut, read_cursor};
 use crate::instances::apps::{AppView, Known, apps};
 use crate::instances::awake::{SignalRow, Watched, signals};
 use crate::instances::usage::{Usage, usage};
@@ -178,12 +179,12 @@ pub async fn decisions(
     caller: &Caller,
     detail: &InstanceDetail,
     before: &str,
-    limit: usize,
+    limit: i64,
 ) -> Result<Decided, AppError> {
     let schedules = detail.schedules.iter().map(|(id, _)| About::Schedule(*id));
     let about = std::iter::once(About::Instance(detail.view.instance.id)).chain(schedules).collect();
-    let before = before.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-    let filter = DecisionFilter { about, before, limit: i64::try_from(limit + 1).unwrap_or(i64::MAX) };
+    let before = read_cursor(before);
+    let filter = DecisionFilter { about, before, limit: limit + 1 };
     let workspace = &caller.actor()?.workspace.id;
     let mut lines = caller.checked(caller.store().decisions(workspace, &filter).await)?;
     // Both count the same revisions. Who may read only their own history sees what they did themselves, such
@@ -203,8 +204,6 @@ pub async fn decisions(
         sentence: format!("{} {}.", entry.actor_name, entry.sentence),
     }));
     lines.sort_by_key(|line| std::cmp::Reverse((line.revision, line.ordinal)));
-    let has_more = lines.len() > limit;
-    lines.truncate(limit);
-    let older = lines.last().filter(|_| has_more).map(|last| format!("{}.{}", last.revision, last.ordinal));
+    let older = cut(&mut lines, limit, |line| (line.revision, line.ordinal));
     Ok(Decided { lines, older })
 }

@@ -13,7 +13,6 @@ use crate::caller::Caller;
 use crate::instances::view::{AsOf, InstanceView, complete};
 use crate::orders::ask;
 
-/// How many instances a page shows.
 const PAGE: usize = 50;
 /// How many points the little charts have.
 const SPARK: usize = 32;

@@ -1,8 +1,6 @@
 //! What an instance printed: its set-ups and its applications.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use atelier_domain::access::Action;
@@ -14,9 +12,8 @@ use atelier_engine::fleet::Folders;
 use crate::caller::Caller;
 use crate::instances::apps::AppView;
 use crate::instances::commands::{Subject, authorise};
-use crate::jobs::log::{Place, Printed, Window, window_of};
+use crate::jobs::log::{Place, Printed, Window, window};
 
-/// How many set-ups are listed.
 const SETUPS: usize = 10;
 
 /// One log.
@@ -46,29 +43,6 @@ fn folder(folders: &Folders, instance: InstanceId) -> PathBuf {
 }
 
 impl Printed for LogFile {
-    fn length(&self) -> u64 {
-        std::fs::metadata(&self.0).map_or(0, |info| info.len())
-    }
-
-    fn read(&self, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        let file = match File::open(&self.0) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let left = usize::try_from(file.metadata()?.len().saturating_sub(from)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; most.min(left)];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match file.read_at(&mut bytes[filled..], from + filled as u64)? {
-                0 => break,
-                count => filled += count,
-            }
-        }
-        bytes.truncate(filled);
-        Ok(bytes)
-    }
-
     fn path(&self) -> PathBuf {
         self.0.clone()
     }
@@ -108,7 +82,7 @@ pub async fn logs(
         let all = list(&folder(&folders, id), &apps);
         let name = all.iter().find(|log| log.name == wanted).or(all.first()).map(|log| log.name.clone());
         let file = name.as_ref().and_then(|name| LogFile::of(&folders, id, name));
-        let window = file.map(|file| window_of(&file, place)).transpose()?;
+        let window = file.map(|file| window(&file, place)).transpose()?;
         Ok::<_, io::Error>(LogsView { all, name: name.unwrap_or_default(), window, is_end: place == Place::End })
     });
     caller.checked(caller.checked(read.await)?)

@@ -1,13 +1,13 @@
 //! Sharing applications of instances with colleagues, for pages and the API alike.
 
+use atelier_domain::Timestamp;
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::app_sharing::{self as sharing, Asked, Level, Standing, opens};
 use atelier_domain::compute::InstanceId;
 use atelier_domain::compute::instance::InstanceState;
 use atelier_domain::error::AppError;
-use atelier_domain::text::{Problem, is_id, shortened};
-use atelier_domain::{Timestamp, UserId};
+use atelier_domain::text::{Problem, shortened};
 use atelier_engine::clock;
 use atelier_engine::store::{NewShare, PeopleFilter, Person, SharedApp};
 
@@ -16,6 +16,7 @@ use crate::clock as said;
 use crate::instances::commands::{Subject, authorise, find};
 use crate::instances::detail::instance;
 use crate::orders::ask;
+use crate::people::names::somebody;
 
 /// So many people are offered to choose from; others are found by their address.
 pub const OFFERED: i64 = 500;
@@ -150,7 +151,7 @@ pub async fn put(caller: &Caller, name: &str, request: ShareRequest) -> Result<(
     let author = caller.author(None)?;
     let mut tx = caller.begin(Action::InstanceShare, Whose::Own).await?;
     // Read again inside: their account may just have been disabled.
-    let person = caller.checked(tx.person(&person.id).await)?.ok_or_else(|| nobody(&request.person))?;
+    let person = caller.checked(tx.person(&person.id).await)?.ok_or_else(|| no_such_person(&request.person))?;
     let present = caller.checked(tx.count_other_shares(subject.id, &request.app, &person.id).await)?;
     let rights = person.rights();
     let asked = Asked {
@@ -186,12 +187,8 @@ pub async fn put(caller: &Caller, name: &str, request: ShareRequest) -> Result<(
 fn refused(refusal: sharing::Refusal) -> AppError {
     match refusal.field() {
         Some(field) => Problem::new(field, refusal.to_string()).into(),
-        None => AppError::Refused { code: refusal.code().into(), message: refusal.to_string() },
+        None => AppError::refused(refusal.code(), refusal.to_string()),
     }
-}
-
-fn nobody(typed: &str) -> AppError {
-    no_such_person(typed).into()
 }
 
 fn no_such_person(typed: &str) -> Problem {
@@ -205,16 +202,7 @@ fn no_such_person(typed: &str) -> Problem {
 
 /// Somebody of the caller's workspace, by id or sign-in name.
 pub async fn person_of(caller: &Caller, typed: &str) -> Result<Result<Person, Problem>, AppError> {
-    let workspace = &caller.actor()?.workspace.id;
-    let typed = typed.trim();
-    let found = if typed.contains('@') {
-        caller.checked(caller.store().account_by_email(&typed.to_lowercase()).await)?.map(|account| account.person)
-    } else if is_id(typed) {
-        caller.checked(caller.store().person(&UserId::new(typed)).await)?
-    } else {
-        None
-    };
-    Ok(found.filter(|person| person.workspace == *workspace).ok_or_else(|| no_such_person(typed)))
+    Ok(somebody(caller, typed).await?.ok_or_else(|| no_such_person(typed)))
 }
 
 /// Takes a share back. What open connections it had end at once. The name of the person, and of the

@@ -29,7 +29,7 @@ pub async fn add_key(caller: &Caller, name: &str, key: &str) -> Result<SshKey, A
     let now = tx.now();
     let made = caller.checked(tx.insert_ssh_key(&person, &name, &key, &print, &author).await)?;
     let id = made.map_err(|refusal| match refusal {
-        KeyRefusal::TooMany => AppError::Refused { code: refusal.code().into(), message: refusal.to_string() },
+        KeyRefusal::TooMany => AppError::refused(refusal.code(), refusal.to_string()),
         // What is wrong with a key is said beside it.
         KeyRefusal::Own(_) | KeyRefusal::Others => {
             atelier_domain::text::Problem::new("key", refusal.to_string()).into()
@@ -94,12 +94,9 @@ pub async fn switch(caller: &Caller, subject: &Subject, is_on: bool) -> Result<b
     let whose = subject.whose(caller)?;
     caller.authorise_for(Action::InstanceConnect, whose).await?;
     if is_on && caller.studio.directions().cloned().is_none() {
-        return Err(AppError::Refused {
-            code: "ssh.not-served".into(),
-            message: "This server takes no SSH connections. An administrator sets ssh_listen, such as 0.0.0.0:2222, \
-                      and starts it again."
-                .into(),
-        });
+        let why = "This server takes no SSH connections. An administrator sets ssh_listen, such as 0.0.0.0:2222, and \
+                   starts it again.";
+        return Err(AppError::refused("ssh.not-served", why));
     }
     let author = caller.author(None)?;
     let mut tx = caller.begin(Action::InstanceConnect, whose).await?;

@@ -3,17 +3,9 @@
 use atelier_domain::Timestamp;
 use atelier_protocol::Sample;
 
-/// How many points a chart has at most.
-const POINTS: usize = 90;
+use crate::jobs::metrics::Series;
 
-/// One line of a chart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Line {
-    /// The values, one a point; each is the mean of its stretch.
-    pub points: Vec<f64>,
-    pub last: f64,
-    pub most: f64,
-}
+const POINTS: usize = 90;
 
 /// What a node used.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,17 +13,17 @@ pub struct Usage {
     pub from: Timestamp,
     pub to: Timestamp,
     /// Percent of the cores that it has.
-    pub cpu: Line,
+    pub cpu: Series,
     /// Memory in MiB.
-    pub memory: Line,
+    pub memory: Series,
     /// Used room on its disk, in MiB.
-    pub disk: Line,
+    pub disk: Series,
     /// The room that its disk has, in MiB.
     pub disk_total: u64,
     /// Bytes received and sent a second.
-    pub network: (Line, Line),
+    pub network: (Series, Series),
     /// Percent of each GPU.
-    pub gpus: Vec<Line>,
+    pub gpus: Vec<Series>,
 }
 
 /// Nothing if that is too little to draw. `cores` are thousandths.
@@ -57,7 +49,7 @@ pub fn usage(samples: &[(Timestamp, Sample)], cores: u64) -> Option<Usage> {
     })
 }
 
-fn thinned(samples: &[(Timestamp, Sample)], of: &dyn Fn(&Sample) -> f64) -> Line {
+fn thinned(samples: &[(Timestamp, Sample)], of: &dyn Fn(&Sample) -> f64) -> Series {
     let count = samples.len().min(POINTS);
     let mut points = Vec::with_capacity(count);
     for slot in 0..count {
@@ -65,8 +57,7 @@ fn thinned(samples: &[(Timestamp, Sample)], of: &dyn Fn(&Sample) -> f64) -> Line
         let some = &samples[begin..end.max(begin + 1)];
         points.push(some.iter().map(|(_, sample)| of(sample)).sum::<f64>() / some.len() as f64);
     }
-    let most = points.iter().copied().fold(0.0, f64::max);
-    Line { last: points.last().copied().unwrap_or_default(), most, points }
+    points.into()
 }
 
 #[cfg(test)]

@@ -11,20 +11,21 @@ use atelier_domain::compute::verb::{Legality, Verb};
 use atelier_domain::error::AppError;
 use atelier_domain::money::Money;
 use atelier_domain::reason::{Kind, Reason};
-use atelier_domain::text::{counted, shortened_to};
+use atelier_domain::text::{capitalised, counted, shortened_to};
 use atelier_domain::time::{Now, Span};
 use atelier_domain::world::World;
 use atelier_domain::{Timestamp, UserId};
 use atelier_engine::clock;
-use atelier_engine::store::ledger_name;
 use atelier_protocol::Activity;
 
 use crate::caller::Caller;
 use crate::clock as said;
-use crate::clusters::list::{hour_of_midnight, sees_cost, since_last_step};
+use crate::cost::live::charged_today;
 use crate::instances::commands::{Subject, whose};
 use crate::instances::plan::{NextLine, Plan, say};
 use crate::offer::Hindrance;
+use crate::orders::since_last_step;
+use crate::people::names::Names;
 
 /// How long the line under a state may be.
 const MOST_OF_LINE: usize = 90;
@@ -112,7 +113,6 @@ impl Cause {
 /// One instance.
 #[derive(Clone, Debug)]
 pub struct InstanceView {
-    /// As the World keeps it.
     pub instance: Instance,
     pub name: String,
     pub state: InstanceState,
@@ -212,7 +212,7 @@ impl InstanceView {
         let Operation { at, trigger, .. } = &self.instance.operation;
         match self.state {
             InstanceState::JobRunning => format!("{} here", counted(self.plan.jobs, "job runs", "jobs run")),
-            InstanceState::Stopped => format!("{}, {}", capital(&trigger.phrase()), said::relative(*at, now, zone)),
+            InstanceState::Stopped => format!("{}, {}", capitalised(&trigger.phrase()), said::relative(*at, now, zone)),
             InstanceState::Running => self.going_on(now),
             _ => String::new(),
         }
@@ -227,7 +227,7 @@ impl InstanceView {
             (Some(busy), Some(up), _) => format!("{busy}, {up}"),
             (Some(busy), None, _) => busy.to_owned(),
             (None, _, Some(quiet)) if quiet >= Span::minutes(1) => format!("Idle for {quiet}"),
-            (None, up, _) => capital(&up.unwrap_or_default()),
+            (None, up, _) => capitalised(&up.unwrap_or_default()),
         }
     }
 
@@ -259,29 +259,16 @@ pub async fn complete(caller: &Caller, views: &mut [InstanceView]) -> Result<(),
     let actor = caller.actor()?;
     let (now, zone) = (clock::now(), actor.person.time_zone.as_str());
     let board = caller.studio.fleet().board();
-    let holders: Vec<String> = views.iter().map(|view| ledger_name(Holder::Instance(view.instance.id))).collect();
-    let since = hour_of_midnight(now, zone);
-    let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
-    let mut owners: Vec<UserId> = views.iter().map(|view| view.instance.owner.clone()).collect();
-    owners.sort();
-    owners.dedup();
-    let people = caller.checked(caller.store().people_by_id(&owners).await)?;
-    let rights = actor.person.rights();
-    for (view, holder) in views.iter_mut().zip(&holders) {
-        if let Some(person) = people.iter().find(|person| person.id == view.instance.owner) {
-            view.owner_name.clone_from(&person.name);
+    let holders = views.iter().map(|view| Holder::Instance(view.instance.id)).collect();
+    let charged = charged_today(caller, holders).await?;
+    let people = Names::of(caller, views.iter().map(|view| view.instance.owner.clone())).await?;
+    for (view, settled) in views.iter_mut().zip(charged) {
+        if people.has(&view.instance.owner) {
+            view.owner_name = people.name(&view.instance.owner);
         }
-        let settled = Money(charged.get(holder).map_or(0, |charge| charge.cost));
-        view.cost_today =
-            sees_cost(&rights, &actor.person.id, &view.instance.owner).then(|| settled.plus(view.unsettled));
+        view.cost_today = actor.sees_cost_of(&view.instance.owner).then(|| settled.plus(view.unsettled));
         view.activity = view.instance.node.and_then(|node| board.node_activity(node));
         view.next = say(&view.plan, view.state, view.is_own(), now, zone);
     }
     Ok(())
-}
-
-/// With a capital at its beginning.
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

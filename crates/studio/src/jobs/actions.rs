@@ -15,9 +15,8 @@ use atelier_engine::store::{JobFilter, JobRow};
 
 use crate::caller::Caller;
 use crate::orders::{ask, order};
+use crate::typed::few_enough;
 
-/// How many lines can be chosen at once.
-const MOST_AT_ONCE: usize = 200;
 /// How many orders of an array are under way at once.
 const TOGETHER: usize = 200;
 /// The most jobs of an array that are looked at one by one.
@@ -149,10 +148,7 @@ pub async fn judge(caller: &Caller, verb: JobVerb, ids: &[String]) -> Result<Vec
 
 /// The rows of what was chosen, in its order; what is not there is an error.
 async fn rows(caller: &Caller, ids: &[String]) -> Result<Vec<(Chosen, JobRow)>, AppError> {
-    if ids.len() > MOST_AT_ONCE {
-        let message = format!("At most {MOST_AT_ONCE} lines are changed at once; {} were selected.", ids.len());
-        return Err(Problem::new("ids", message).into());
-    }
+    few_enough(ids, "lines")?;
     let workspace = caller.actor()?.workspace.id.clone();
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
@@ -164,7 +160,7 @@ async fn rows(caller: &Caller, ids: &[String]) -> Result<Vec<(Chosen, JobRow)>, 
 }
 
 async fn may(caller: &Caller, verb: JobVerb, row: &JobRow) -> Result<(), AppError> {
-    let whose = if caller.actor()?.person.id == row.job.owner { Whose::Own } else { Whose::Others };
+    let whose = caller.actor()?.whose(&row.job.owner);
     caller.authorise_for(verb.verb().right(), whose).await.map(|_| ())
 }
 
@@ -237,11 +233,10 @@ pub async fn act_on_all(
     }
     match outcome.left.pop() {
         Some((_, error)) if outcome.count == 0 => Err(error),
-        Some(last) => {
-            outcome.left.push(last);
+        last => {
+            outcome.left.extend(last);
             Ok(outcome)
         }
-        None => Ok(outcome),
     }
 }
 

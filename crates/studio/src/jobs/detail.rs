@@ -1,6 +1,6 @@
 //! One job with everything that is known of it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::job::{AfterWhat, EndedAs, JobPhase, Verdict};
 use atelier_domain::compute::verb::JobVerb;
 use atelier_domain::compute::{JobId, NodeId};
@@ -14,7 +14,7 @@ use atelier_simulate::forecast::Eta;
 
 use crate::caller::Caller;
 use crate::forecast::etas as forecast;
-use crate::jobs::log::{Place, Search, Window};
+use crate::jobs::log::{JobLog, Place, Search, Window};
 use crate::jobs::metrics::Metrics;
 use crate::jobs::outputs::Outputs;
 use crate::jobs::view::{Standing, Why, charged, offer, standings};
@@ -23,7 +23,6 @@ use crate::offer::Offer;
 use crate::orders::ask;
 use crate::people::names::Names;
 
-/// How many decisions are shown.
 const DECISIONS: i64 = 30;
 /// How many jobs that wait for it are named.
 const DEPENDENTS: usize = 20;
@@ -44,7 +43,6 @@ pub struct Attempt {
     pub number: u32,
     /// Where it ran, in the order of its parts.
     pub nodes: Vec<NodeId>,
-    /// When it began to run.
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
     /// How; none if it is not over.
@@ -62,7 +60,6 @@ pub struct Look {
     pub from: Option<u64>,
     /// Up to which byte.
     pub until: Option<u64>,
-    /// What to look for.
     pub find: String,
 }
 
@@ -117,7 +114,6 @@ pub struct JobDetail {
     /// What it has cost so far; none where that is not for the caller to know.
     pub cost: Option<Money>,
     pub currency: String,
-    /// What the caller may do to it.
     pub verbs: Offer<JobVerb>,
     pub log: LogPanel,
     pub metrics: Option<Metrics>,
@@ -131,8 +127,7 @@ pub async fn find(caller: &Caller, id: &str) -> Result<JobRow, AppError> {
     let Some(id) = JobId::parse(id) else { return Err(AppError::not_found("job")) };
     let row = caller.checked(caller.store().job(&actor.workspace.id, id).await)?;
     let row = row.ok_or_else(|| AppError::not_found("job"))?;
-    let whose = if row.job.owner == actor.person.id { Whose::Own } else { Whose::Others };
-    caller.authorise_for(Action::JobRead, whose).await?;
+    caller.authorise_for(Action::JobRead, actor.whose(&row.job.owner)).await?;
     Ok(row)
 }
 
@@ -232,12 +227,12 @@ fn panel(fleet: &atelier_engine::fleet::Fleet, row: &JobRow, look: &Look) -> std
         (None, None) => Place::End,
     };
     let shown = match chosen {
-        Some(info) => Some((info.name, log::window(logs, info.name, place)?)),
+        Some(info) => Some((info.name, log::window(&JobLog::new(logs, info.name), place)?)),
         None => None,
     };
     let is_end = place == Place::End;
     let search = match (chosen, look.find.trim()) {
-        (Some(info), text) if !text.is_empty() => Some(log::search(logs, info.name, text)?),
+        (Some(info), text) if !text.is_empty() => Some(log::search(&JobLog::new(logs, info.name), text)?),
         _ => None,
     };
     Ok(LogPanel { all, shown, is_named, is_end, search, removed_after: None })

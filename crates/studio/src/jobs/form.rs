@@ -2,7 +2,6 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
-use atelier_domain::files::FilePath;
 use atelier_domain::text::and_list;
 
 use crate::caller::Caller;
@@ -14,8 +13,7 @@ use crate::forecast::what_if::Choices;
 use crate::jobs::detail::find;
 use crate::jobs::quote::quote_job;
 use crate::jobs::typed;
-use crate::jobs::typed::{Values, Withheld};
-use crate::jobs::view::Compute;
+use crate::jobs::typed::Values;
 use crate::orders::ask;
 use crate::sizes::row::SizeRow;
 
@@ -30,13 +28,11 @@ pub struct JobForm {
     pub clusters: Vec<(String, String)>,
     /// The environments that can be chosen: their names, with what is said of each.
     pub environments: Vec<(String, String)>,
-    /// The sizes that can be chosen.
     pub sizes: Vec<SizeRow>,
     /// When it would start on each compute, if that was asked for.
     pub choices: Option<Choices>,
     /// What it would cost as it stands.
     pub quote: Quoted,
-    /// The most bytes of one upload.
     pub upload_limit: u64,
     /// Whether the disk has no room for uploads.
     pub is_disk_low: bool,
@@ -174,13 +170,7 @@ async fn runs(caller: &Caller, begin: &Beginning) -> Result<(Values, Option<Advi
 /// The form of a job. Somebody else's comes without the values of its variables and without its files.
 async fn copied(caller: &Caller, clone: &str) -> Result<(Values, Option<Advice>), AppError> {
     let row = find(caller, clone).await?;
-    let task = caller.checked(caller.store().job_tasks(&[row.job.id]).await)?.remove(&row.job.id);
-    let mut task = task.ok_or_else(|| AppError::not_found("command of this job"))?;
-    let is_own = row.job.owner == caller.actor()?.person.id;
-    let withheld = if is_own { Withheld::default() } else { Withheld::from(&mut task) };
-    let target = row.job.spec.target.clone();
-    let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
-    let keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
+    let (request, _, withheld) = typed::request_of(caller, &row).await?;
     let advice = withheld.what().map(|what| {
         let names = |what: &str, all: &[String]| match all {
             [] => String::new(),
@@ -196,14 +186,5 @@ async fn copied(caller: &Caller, clone: &str) -> Result<(Values, Option<Advice>)
             freeze: None,
         }
     });
-    let mut values = typed::values_of(&row, &task, &compute, &keep_in);
-    if !withheld.variables.is_empty() {
-        // Their names stay, so that nobody has to look for them.
-        let names = withheld.variables.iter().map(|name| format!("{name}=\n")).collect();
-        values.insert("environment".to_owned(), vec![names]);
-    }
-    if !is_own && FilePath::parse(&keep_in).is_ok_and(|path| path.person().is_some()) {
-        values.remove("keep_in");
-    }
-    Ok((values, advice))
+    Ok((typed::values_of(&request), advice))
 }

@@ -23,16 +23,13 @@ use crate::offer::Offer;
 use crate::orders::ask;
 use crate::people::names::Names;
 
-/// How many lines a page has.
 const PAGE: usize = 50;
 
 /// What the list shows, as the URL holds it: `?q=&state=&owner=&compute=&tag=&array=&after=&before=`.
 #[derive(Clone, Debug, Default)]
 pub struct JobsQuery {
     pub q: String,
-    /// Only those under this tab.
     pub state: Option<StateTab>,
-    /// Only the viewer's own.
     pub is_mine: bool,
     /// Only on this cluster, or on `serverless`.
     pub compute: String,
@@ -65,10 +62,8 @@ pub struct JobsPage {
 /// An array as a line.
 #[derive(Clone, Debug)]
 pub struct ArrayView {
-    /// The first job of it.
     pub first: JobId,
     pub count: u32,
-    /// How many in which state.
     pub states: BTreeMap<JobState, u64>,
     /// How many of them are not made yet: they wait, and nothing has happened to them.
     pub unmade: u64,
@@ -98,9 +93,7 @@ pub struct JobView {
     pub tags: Tags,
     /// The array, if this is the line of one.
     pub array: Option<ArrayView>,
-    /// Whether somebody holds it back.
     pub is_held: bool,
-    /// Whether its nodes may be taken back.
     pub tier: Tier,
     /// Its number in its array, if the array is listed job by job.
     pub index: Option<u32>,

@@ -2,7 +2,8 @@
 //! a line is.
 
 use std::collections::HashMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -14,7 +15,6 @@ use atelier_engine::fleet::{JobLogs, LogName};
 pub const WINDOW: usize = 64 << 10;
 /// How much of one line is shown, in bytes.
 pub const MOST_OF_A_LINE: usize = 4 << 10;
-/// How many places are found at most.
 pub const MOST_FOUND: usize = 200;
 
 /// How far lines are counted for one request: what is beyond has no numbers.
@@ -52,7 +52,6 @@ pub struct Window {
     pub from: u64,
     /// The first byte after them.
     pub to: u64,
-    /// How long the log is.
     pub length: u64,
     /// The byte at which the next whole line begins, for who follows: that of the last line if it is not at
     /// its end.
@@ -61,57 +60,50 @@ pub struct Window {
     pub is_open: bool,
 }
 
-/// Something printed, which may still grow.
+/// Something printed into a file, which may still grow.
 pub trait Printed {
-    /// How much there is.
-    fn length(&self) -> u64;
-    /// At most so many bytes from there on; fewer only at the end of what there is.
-    fn read(&self, from: u64, most: usize) -> io::Result<Vec<u8>>;
-    /// Where it is kept.
     fn path(&self) -> PathBuf;
-}
 
-/// One log of a job.
-#[derive(Clone, Debug)]
-pub struct JobLog {
-    logs: JobLogs,
-    pub name: LogName,
-}
+    fn length(&self) -> u64 {
+        std::fs::metadata(self.path()).map_or(0, |info| info.len())
+    }
 
-impl JobLog {
-    /// One of those logs.
-    pub const fn new(logs: JobLogs, name: LogName) -> Self {
-        Self { logs, name }
+    /// At most so many bytes from there on; fewer only at the end of what there is.
+    fn read(&self, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match File::open(self.path()) {
+            Ok(mut file) => {
+                file.seek(SeekFrom::Start(from))?;
+                file.take(most as u64).read_to_end(&mut bytes)?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(bytes)
     }
 }
 
-impl PartialEq for JobLog {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+/// One log of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobLog {
+    pub name: LogName,
+    path: PathBuf,
+}
+
+impl JobLog {
+    pub fn new(logs: &JobLogs, name: LogName) -> Self {
+        Self { name, path: logs.path(name) }
     }
 }
 
 impl Printed for JobLog {
-    fn length(&self) -> u64 {
-        self.logs.length(self.name)
-    }
-
-    fn read(&self, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        self.logs.read(self.name, from, most)
-    }
-
     fn path(&self) -> PathBuf {
-        self.logs.path(self.name)
+        self.path.clone()
     }
 }
 
 /// Reads a window. Blocks, and is quick but for the first look at a very long log.
-pub fn window(logs: &JobLogs, name: LogName, place: Place) -> io::Result<Window> {
-    window_of(&JobLog::new(logs.clone(), name), place)
-}
-
-/// The same of anything that is printed.
-pub fn window_of(log: &impl Printed, place: Place) -> io::Result<Window> {
+pub fn window(log: &impl Printed, place: Place) -> io::Result<Window> {
     let length = log.length();
     let (mut from, is_exact) = match place {
         Place::End => (length.saturating_sub(WINDOW as u64), false),
@@ -210,17 +202,16 @@ pub struct Search {
 }
 
 /// Looks for lines with that text, upper and lower case alike. Blocks.
-pub fn search(logs: &JobLogs, name: LogName, text: &str) -> io::Result<Search> {
+pub fn search(log: &impl Printed, text: &str) -> io::Result<Search> {
     let wanted = text.to_lowercase();
-    let length = logs.length(name);
-    let from = length.saturating_sub(MOST_SEARCHED);
+    let from = log.length().saturating_sub(MOST_SEARCHED);
     let mut search = Search { from, ..Search::default() };
-    let mut number = count_in(&JobLog::new(logs.clone(), name), from)?.map(|lines| lines + 1);
+    let mut number = count_in(log, from)?.map(|lines| lines + 1);
     let (mut at, mut rest): (u64, Vec<u8>) = (from, Vec::new());
     // The byte at which the line in `rest` begins; what is cut off a very long line is not searched.
     let mut begins = from;
     loop {
-        let bytes = logs.read(name, at, STRIDE)?;
+        let bytes = log.read(at, STRIDE)?;
         let is_end = bytes.is_empty();
         at += bytes.len() as u64;
         let mut look = |line: &[u8], begins: u64, number: Option<u64>| {
@@ -266,11 +257,11 @@ mod tests {
 
     const NAME: LogName = LogName { job: JobId(7), attempt: 1, node: NodeId(2) };
 
-    fn logs(bytes: &[u8]) -> (JobLogs, tempfile::TempDir) {
+    fn log(bytes: &[u8]) -> (JobLog, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         let logs = JobLogs::new(folder.path());
         logs.keep(NAME, 0, bytes).expect("keeps");
-        (logs, folder)
+        (JobLog::new(&logs, NAME), folder)
     }
 
     fn shown(window: &Window) -> Vec<(u64, String)> {
@@ -280,8 +271,8 @@ mod tests {
 
     #[test]
     fn a_short_log_is_shown_whole() {
-        let (logs, _folder) = logs(b"one\ntwo\nthr");
-        let window = window(&logs, NAME, Place::End).expect("reads");
+        let (log, _folder) = log(b"one\ntwo\nthr");
+        let window = window(&log, Place::End).expect("reads");
         assert_eq!(shown(&window), [(1, "one".into()), (2, "two".into()), (3, "thr".into())]);
         assert_eq!((window.from, window.to, window.follow_from, window.is_open), (0, 11, 8, true));
     }
@@ -289,41 +280,41 @@ mod tests {
     #[test]
     fn pages_join_without_a_gap_and_lines_keep_their_numbers() {
         let text: String = (1..=20_000).map(|number| format!("line {number}\n")).collect();
-        let (logs, _folder) = logs(text.as_bytes());
-        let last = window(&logs, NAME, Place::End).expect("reads");
+        let (log, _folder) = log(text.as_bytes());
+        let last = window(&log, Place::End).expect("reads");
         assert_eq!(shown(&last).last(), Some(&(20_000, "line 20000".into())));
-        let before = window(&logs, NAME, Place::Until(last.from)).expect("reads");
+        let before = window(&log, Place::Until(last.from)).expect("reads");
         assert_eq!(before.to, last.from);
         for (number, line) in shown(&before) {
             assert_eq!(line, format!("line {number}"));
         }
-        let again = window(&logs, NAME, Place::From(before.from)).expect("reads");
+        let again = window(&log, Place::From(before.from)).expect("reads");
         assert_eq!(again.from, before.from);
         assert_eq!(shown(&again).first(), shown(&before).first());
     }
 
     #[test]
     fn a_line_without_an_end_is_cut_and_binary_is_shown_as_it_can_be() {
-        let (logs, _folder) = logs(&[b'x'; 300_000]);
-        let window = window(&logs, NAME, Place::End).expect("reads");
+        let (log, _folder) = log(&[b'x'; 300_000]);
+        let window = window(&log, Place::End).expect("reads");
         assert_eq!((window.lines.len(), window.to), (1, 300_000));
         assert_eq!(window.lines[0].left_out, WINDOW - MOST_OF_A_LINE);
-        let (logs, _folder) = crate::jobs::log::tests::logs(b"ok\xff\xfe\x00\n");
-        assert_eq!(shown(&super::window(&logs, NAME, Place::End).expect("reads"))[0].1, "ok\u{fffd}\u{fffd}\u{fffd}");
+        let (log, _folder) = crate::jobs::log::tests::log(b"ok\xff\xfe\x00\n");
+        assert_eq!(shown(&super::window(&log, Place::End).expect("reads"))[0].1, "ok\u{fffd}\u{fffd}\u{fffd}");
     }
 
     #[test]
     fn a_search_finds_lines_wherever_they_are_cut() {
         let mut text: String = (1..=200_000).map(|number| format!("line {number}\n")).collect();
         text.push_str("the END");
-        let (logs, _folder) = logs(text.as_bytes());
-        let search = search(&logs, NAME, "line 19999").expect("searches");
+        let (log, _folder) = log(text.as_bytes());
+        let search = search(&log, "line 19999").expect("searches");
         assert_eq!(search.found.len(), 11);
         let one = &search.found[0];
         assert_eq!(one.line.number, Some(19_999));
         assert!(text[usize::try_from(one.at).expect("small")..].starts_with("line 19999\n"));
-        let last = super::search(&logs, NAME, "the end").expect("searches");
+        let last = super::search(&log, "the end").expect("searches");
         assert_eq!(last.found[0].line.number, Some(200_001));
-        assert!(super::search(&logs, NAME, "line").expect("searches").has_more);
+        assert!(super::search(&log, "line").expect("searches").has_more);
     }
 }

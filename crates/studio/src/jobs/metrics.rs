@@ -7,7 +7,6 @@ use atelier_domain::compute::{JobId, NodeId};
 use atelier_engine::fleet::Fleet;
 use atelier_protocol::PartSample;
 
-/// How many points a chart has at most.
 const POINTS: usize = 120;
 
 /// One line of a chart.
@@ -15,7 +14,6 @@ const POINTS: usize = 120;
 pub struct Series {
     /// The values, one a point.
     pub points: Vec<f64>,
-    /// The last of them.
     pub last: f64,
     pub most: f64,
 }
@@ -59,12 +57,14 @@ fn metrics(samples: &[(Timestamp, PartSample)]) -> Option<Metrics> {
         cores.push(sum(|sums| sums.1) / 1_000.0);
         memory.push(sum(|sums| sums.2));
     }
-    (cores.len() > 1).then(|| Metrics { from, to, cores: series(cores), memory: series(memory) })
+    (cores.len() > 1).then(|| Metrics { from, to, cores: cores.into(), memory: memory.into() })
 }
 
-fn series(points: Vec<f64>) -> Series {
-    let most = points.iter().copied().fold(0.0, f64::max);
-    Series { last: points.last().copied().unwrap_or_default(), most, points }
+impl From<Vec<f64>> for Series {
+    fn from(points: Vec<f64>) -> Self {
+        let most = points.iter().copied().fold(0.0, f64::max);
+        Self { last: points.last().copied().unwrap_or_default(), most, points }
+    }
 }
 
 #[cfg(test)]

@@ -25,9 +25,7 @@ const MOST_DEPTH: usize = 16;
 pub struct OutputFile {
     /// Where in the folder.
     pub path: String,
-    /// How long it is.
     pub size: u64,
-    /// When it was last changed.
     pub changed: Timestamp,
 }
 
@@ -37,7 +35,6 @@ pub struct Outputs {
     pub attempt: u32,
     /// Which part, from 0.
     pub rank: u32,
-    /// On which node that was.
     pub node: NodeId,
     /// The files, by path.
     pub files: Vec<OutputFile>,

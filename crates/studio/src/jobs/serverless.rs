@@ -9,14 +9,12 @@ use atelier_domain::error::AppError;
 use atelier_domain::time::{Span, Timestamp};
 use atelier_domain::world::{PoolKey, World};
 use atelier_domain::{Money, UserId, WorkspaceId};
-use atelier_engine::store::ledger_name;
 
 use crate::caller::Caller;
-use crate::clusters::list::{sees_cost, since_last_step};
-use crate::orders::{ask, said};
+use crate::cost::live::charged;
+use crate::orders::{ask, said, since_last_step};
 use crate::people::names::Names;
 
-/// How many jobs the page shows.
 const SHOWN: usize = 100;
 
 /// What runs and waits.
@@ -38,7 +36,6 @@ pub struct ServerlessJob {
     /// Why it waits; empty while it runs.
     pub why: String,
     pub size: String,
-    /// Whether its nodes may be taken back.
     pub tier: Tier,
     /// On how many at once.
     pub nodes: u32,
@@ -59,16 +56,13 @@ pub async fn serverless(caller: &Caller) -> Result<ServerlessPage, AppError> {
     let ids: Vec<JobId> = page.jobs.iter().map(|job| job.id).collect();
     let names = caller.checked(caller.store().job_names(&ids).await)?;
     let people = Names::of(caller, page.jobs.iter().map(|job| job.owner_id.clone())).await?;
-    let holders: Vec<String> = ids.iter().map(|id| ledger_name(Holder::Job(*id))).collect();
     let since = page.jobs.iter().map(|job| job.submitted.0.div_euclid(3_600_000)).min().unwrap_or_default();
-    let charged = caller.checked(caller.store().cost_of_holders(&actor.workspace.id, &holders, since).await)?;
-    let rights = actor.person.rights();
+    let charged = charged(caller, ids.iter().copied().map(Holder::Job).collect(), since).await?;
     page.currency.clone_from(&caller.studio.settings().currency);
-    for (job, holder) in page.jobs.iter_mut().zip(&holders) {
+    for (job, settled) in page.jobs.iter_mut().zip(charged) {
         job.name = names.get(&job.id).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| job.id.to_string());
         job.owner = people.name(&job.owner_id);
-        let settled = Money(charged.get(holder).map_or(0, |charge| charge.cost));
-        job.cost = sees_cost(&rights, &actor.person.id, &job.owner_id).then(|| settled.plus(job.unsettled));
+        job.cost = actor.sees_cost_of(&job.owner_id).then(|| settled.plus(job.unsettled));
     }
     Ok(page)
 }

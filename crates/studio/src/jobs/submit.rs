@@ -24,15 +24,11 @@ use crate::caller::Caller;
 use crate::clusters::commands::tier_of;
 use crate::orders::order;
 
-/// The longest name of a job.
 pub const MAX_JOB_NAME: usize = 64;
-/// The most variables.
 pub const MAX_VARIABLES: usize = 200;
-/// The longest value of a variable.
 pub const MAX_VALUE: usize = 32 << 10;
 /// The longest script; what is longer is uploaded as a file.
 pub const MAX_SCRIPT: usize = 512 << 10;
-/// The most files.
 pub const MAX_FILES: usize = 1_000;
 
 /// A job as people ask for it. Every field but the command has a default.
@@ -59,11 +55,9 @@ pub struct JobRequest {
     pub gpus: Option<u64>,
     /// `low`, `medium` or `high`.
     pub priority: String,
-    /// How long it may run.
     pub timeout_seconds: Option<u64>,
     /// How long its processes get to end when asked to.
     pub grace_seconds: Option<u64>,
-    /// How often it is tried again.
     pub retries: u32,
     /// For which exit codes; any if none is named. Lost nodes are retried whenever there are retries.
     pub retry_exit_codes: Vec<i32>,
@@ -152,7 +146,6 @@ impl Submitted {
 }
 
 impl JobRequest {
-    /// What it is called.
     pub fn shown_name(&self) -> String {
         if !self.name.trim().is_empty() {
             return self.name.trim().to_owned();
@@ -315,7 +308,6 @@ fn choose(caller: &Caller, request: &JobRequest) -> Result<Chosen, AppError> {
     Ok(Chosen { target: Target::Cluster(id), shape: asked.of(shape) })
 }
 
-/// Resources as they were asked for.
 #[derive(Clone, Copy)]
 struct Asked {
     cores: Option<u64>,

@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use atelier_domain::compute::job::{MAX_ARRAY, RetryCause};
 use atelier_domain::compute::tags::Tags;
+use atelier_domain::error::AppError;
+use atelier_domain::files::FilePath;
 use atelier_domain::text::{Problem, counted, shortened};
 use atelier_domain::time::Span;
 use atelier_engine::store::JobRow;
 use atelier_protocol::{Run, Task, TaskFile};
 
+use crate::caller::Caller;
 use crate::jobs::submit::{AfterRequest, JobRequest, check_path};
 use crate::jobs::view::Compute;
+use crate::orders::ask;
 
 /// What was typed, by field.
 pub type Values = BTreeMap<String, Vec<String>>;
@@ -112,9 +116,11 @@ pub struct Withheld {
 }
 
 impl Withheld {
-    /// Takes out of a task what is its owner's alone.
-    pub fn from(task: &mut Task) -> Self {
-        let variables = std::mem::take(&mut task.environment).into_iter().map(|(name, _)| name).collect();
+    /// Takes out of a task what is its owner's alone. The names of variables stay, so that nobody has to look
+    /// for them.
+    fn from(task: &mut Task) -> Self {
+        task.environment.iter_mut().for_each(|(_, value)| value.clear());
+        let variables = task.environment.iter().map(|(name, _)| name.clone()).collect();
         let files = std::mem::take(&mut task.files).into_iter().map(|file| file.path).collect();
         Self { variables, files }
     }
@@ -135,58 +141,65 @@ impl Withheld {
     }
 }
 
-/// The form of a job that exists.
-pub fn values_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> Values {
+/// The form that makes such a request.
+pub fn values_of(request: &JobRequest) -> Values {
     let mut values = Values::new();
     let mut set = |field: &str, value: String| {
         if !value.is_empty() {
             values.insert(field.to_owned(), vec![value]);
         }
     };
-    set("name", row.name.clone());
-    match &task.run {
-        Run::Argv(words) => set("command", shell_words::join(words)),
-        Run::Script(lines) => set("script", lines.clone()),
-    }
-    match compute {
-        Compute::Cluster(name) => set("cluster", name.clone()),
-        Compute::Serverless(size) => set("size", size.clone()),
-        Compute::Instance(_) | Compute::Gone(_) => {}
-    }
-    let spec = &row.job.spec;
-    set("cores", (spec.shape.cores as f64 / 1_000.0).to_string());
-    set("memory", spec.shape.memory.to_string());
-    set("gpus", if spec.shape.gpus > 0 { spec.shape.gpus.to_string() } else { String::new() });
-    set("nodes", spec.nodes.to_string());
-    set("priority", spec.priority.key().to_owned());
-    set("timeout", spec.timeout.map(|timeout| typed_duration(timeout.as_millis() / 1_000)).unwrap_or_default());
-    set("retries", spec.retry.as_ref().map(|retry| retry.max.to_string()).unwrap_or_default());
-    set("tier", spec.tier.key().to_owned());
-    set("array", row.job.array.map(|place| place.count.to_string()).unwrap_or_default());
-    set("tags", row.tags.typed());
-    set("environment", task.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect());
-    set("own_sandbox", if task.is_alone { "on".into() } else { String::new() });
-    set("python_environment", spec.environment.as_ref().map(ToString::to_string).unwrap_or_default());
-    set("keep_in", keep_in.to_owned());
-    values.insert("file".into(), task.files.iter().map(typed_file).collect());
+    let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
+    set("name", request.name.clone());
+    set("command", shell_words::join(&request.command));
+    set("script", request.script.clone());
+    set("cluster", request.cluster.clone());
+    set("size", request.size.clone());
+    set("cores", request.cores.map(|cores| cores.to_string()).unwrap_or_default());
+    set("memory", number(request.memory_mib));
+    set("gpus", number(request.gpus.filter(|gpus| *gpus > 0)));
+    set("nodes", number(request.nodes.map(u64::from)));
+    set("priority", request.priority.clone());
+    set("timeout", request.timeout_seconds.map(typed_duration).unwrap_or_default());
+    set("retries", number(Some(request.retries.into()).filter(|retries| *retries > 0)));
+    set("tier", request.tier.clone());
+    set("array", number(request.array.map(u64::from)));
+    set("tags", request.tags.typed());
+    set("environment", request.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect());
+    set("own_sandbox", if request.own_sandbox { "on".into() } else { String::new() });
+    set("python_environment", request.python_environment.clone());
+    set("keep_in", request.keep_in.clone());
+    values.insert("file".into(), request.files.iter().map(typed_file).collect());
     values
 }
 
-/// The request that a job was made from.
-pub fn request_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -> JobRequest {
+/// The request that a job was made from, an array as a whole, without what is its owner's alone; on what it
+/// ran; and what was left out.
+pub async fn request_of(caller: &Caller, row: &JobRow) -> Result<(JobRequest, Compute, Withheld), AppError> {
+    let mut tasks = caller.checked(caller.store().job_tasks(&[row.job.id]).await)?;
+    let mut task = tasks.remove(&row.job.id).ok_or_else(|| AppError::not_found("command of this job"))?;
+    let mut keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
+    let is_own = row.job.owner == caller.actor()?.person.id;
+    let withheld = if is_own { Withheld::default() } else { Withheld::from(&mut task) };
+    // What somebody else kept in their own folder is no place for one's own.
+    if !is_own && FilePath::parse(&keep_in).is_ok_and(|path| path.person().is_some()) {
+        keep_in.clear();
+    }
+    let target = row.job.spec.target.clone();
+    let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
     let spec = &row.job.spec;
-    let (cluster, size) = match compute {
+    let (cluster, size) = match &compute {
         Compute::Cluster(name) => (name.clone(), String::new()),
         Compute::Serverless(size) => (String::new(), size.clone()),
-        Compute::Instance(name) | Compute::Gone(name) => (name.clone(), String::new()),
+        Compute::Instance(_) | Compute::Gone(_) => Default::default(),
     };
-    let (command, script) = match &task.run {
-        Run::Argv(words) => (words.clone(), String::new()),
-        Run::Script(lines) => (Vec::new(), lines.clone()),
+    let (command, script) = match task.run {
+        Run::Argv(words) => (words, String::new()),
+        Run::Script(lines) => (Vec::new(), lines),
     };
     let retry = spec.retry.as_deref();
     let seconds = |span: Span| u64::try_from(span.as_millis() / 1_000).unwrap_or_default();
-    JobRequest {
+    let request = JobRequest {
         name: row.name.clone(),
         command,
         script,
@@ -207,14 +220,15 @@ pub fn request_of(row: &JobRow, task: &Task, compute: &Compute, keep_in: &str) -
         tier: spec.tier.key().to_owned(),
         // What it waited for is over; the copy need not.
         after: Vec::new(),
-        array: None,
-        environment: task.environment.iter().cloned().collect(),
+        array: row.job.array.map(|place| place.count),
+        environment: task.environment.into_iter().collect(),
         tags: row.tags.clone(),
-        files: task.files.clone(),
+        files: task.files,
         own_sandbox: task.is_alone,
         python_environment: spec.environment.as_ref().map(ToString::to_string).unwrap_or_default(),
-        keep_in: keep_in.to_owned(),
-    }
+        keep_in,
+    };
+    Ok((request, compute, withheld))
 }
 
 /// A job as people name it: its id, its number, or a link to its page.
@@ -290,7 +304,7 @@ fn measured(field: &str, typed: &str, what: &str, unit: impl Fn(&str) -> Option<
     }
 }
 
-fn typed_duration(seconds: i64) -> String {
+fn typed_duration(seconds: u64) -> String {
     match seconds {
         whole if whole % 3_600 == 0 => format!("{} h", whole / 3_600),
         whole if whole % 60 == 0 => format!("{} min", whole / 60),

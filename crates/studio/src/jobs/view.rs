@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use atelier_domain::Money;
-use atelier_domain::access::Whose;
 use atelier_domain::compute::job::{Job, JobState, Target, Verdict};
 use atelier_domain::compute::size::Tier;
 use atelier_domain::compute::verb::JobVerb;
@@ -18,10 +17,10 @@ use atelier_engine::store::JobRow;
 use serde::Serialize;
 
 use crate::caller::{Actor, Caller};
-use crate::clusters::list::{sees_cost, since_last_step};
 use crate::environments::commands::progress;
 use crate::offer::Offer;
 use crate::orders::ask;
+use crate::orders::since_last_step;
 
 atelier_domain::keyed_enum! {
     /// What the list is narrowed to with one click.
@@ -39,7 +38,6 @@ atelier_domain::keyed_enum! {
 }
 
 impl StateTab {
-    /// The states under it.
     pub const fn states(self) -> &'static [JobState] {
         match self {
             Self::Queued => &[JobState::Queued],
@@ -97,7 +95,6 @@ impl Compute {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub compute: Compute,
-    /// Whether its nodes may be taken back.
     pub tier: Tier,
     pub reason: Option<Reason>,
     /// How far the environment is that it waits for, in numbers.
@@ -196,15 +193,13 @@ pub async fn standings(caller: &Caller, rows: &[&JobRow]) -> Result<HashMap<JobI
 
 /// What the caller may do to a job.
 pub fn offer(actor: &Actor, row: &JobRow) -> Offer<JobVerb> {
-    let whose = if row.job.owner == actor.person.id { Whose::Own } else { Whose::Others };
-    Offer::of_job(&actor.person.rights(), whose, row.state, row.job.held.is_some())
+    Offer::of_job(&actor.person.rights(), actor.whose(&row.job.owner), row.state, row.job.held.is_some())
 }
 
 /// What each of these jobs was charged so far. Jobs whose cost is not for the caller to know are left out.
 pub async fn charged(caller: &Caller, rows: &[&JobRow]) -> Result<HashMap<JobId, Money>, AppError> {
     let actor = caller.actor()?;
-    let rights = actor.person.rights();
-    let seen = || rows.iter().map(|row| &row.job).filter(|job| sees_cost(&rights, &actor.person.id, &job.owner));
+    let seen = || rows.iter().map(|row| &row.job).filter(|job| actor.sees_cost_of(&job.owner));
     let ids: Vec<JobId> = seen().map(|job| job.id).collect();
     let Some(since) = seen().map(|job| job.submitted).min() else { return Ok(HashMap::new()) };
     let costs = caller.checked(caller.store().job_costs(&actor.workspace.id, &ids, since).await)?;

@@ -121,7 +121,6 @@ pub async fn set_roles(
 #[derive(Clone, Debug, Default)]
 pub struct Changed {
     pub changed: Vec<String>,
-    /// Who was not.
     pub refused: Vec<(String, Refusal)>,
     /// What else ended with a password that was reset.
     pub ended: Ended,

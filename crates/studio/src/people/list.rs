@@ -8,10 +8,9 @@ use atelier_domain::error::AppError;
 use atelier_domain::text::{is_id, search_text};
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
 use atelier_engine::clock;
-use atelier_engine::store::{HistoryFilter, PeopleFilter, PeopleOrder, Person};
+use atelier_engine::store::{HistoryEntry, HistoryFilter, PeopleFilter, PeopleOrder, Person};
 
 use crate::caller::{Actor, Caller};
-use crate::history::HistoryRow;
 use crate::presence;
 use crate::studio::Studio;
 
@@ -33,9 +32,7 @@ atelier_domain::keyed_enum! {
 pub struct PeopleQuery {
     /// Part of a name or address.
     pub q: String,
-    /// Only people with this role.
     pub role: Option<Role>,
-    /// Only accounts in this state.
     pub state: Option<AccountState>,
     pub sort: PeopleSort,
     /// From last to first.
@@ -76,14 +73,12 @@ pub struct PersonRow {
     pub email: String,
     /// The roles here, from least to most.
     pub roles: Vec<Role>,
-    /// Where the account stands.
     pub state: AccountState,
     /// Whether a request came in the last minutes.
     pub is_online: bool,
     /// The last request, if there was one.
     pub seen_at: Option<Timestamp>,
     pub created_at: Timestamp,
-    /// Whether it is the viewer's own.
     pub is_self: bool,
 }
 
@@ -96,10 +91,9 @@ pub struct PersonDetail {
     /// What each verb would answer; rights are checked apart.
     pub verbs: Vec<(AccountVerb, Result<(), Refusal>)>,
     /// What they did and what was done to them, newest first.
-    pub history: Vec<HistoryRow>,
+    pub history: Vec<HistoryEntry>,
 }
 
-/// Rows of one page.
 const PAGE: i64 = 50;
 
 /// A page that many look at: the first one in some order, of everybody or of one role or state.
@@ -198,7 +192,7 @@ pub async fn person(caller: &Caller, id: &str) -> Result<PersonDetail, AppError>
         row: person_row(&caller.studio, actor, &person),
         sessions: alive as u64,
         verbs,
-        history: history.into_iter().map(crate::history::row).collect(),
+        history,
     })
 }
 

@@ -1,50 +1,68 @@
-//! How long schedules keep an instance awake, for what that costs.
+//! How long schedules keep something awake in a month, for what that costs.
 
 use atelier_domain::Timestamp;
 use atelier_domain::money::MONTH;
-use atelier_domain::schedule::Action;
 use atelier_domain::schedule::timetable::MAX_PREVIEW;
+use atelier_domain::schedule::{Action, Timetable};
 use atelier_domain::time::Span;
 
 use crate::schedules::commands::NewSchedule;
 
 /// How far is looked ahead.
 const AHEAD: Span = Span::hours(35 * 24);
-/// How long is counted, from the first start or stop on: whole weeks.
+/// How long is counted, from the first change on: whole weeks.
 const COUNTED: Span = Span::hours(28 * 24);
+
+/// How many nodes timetables keep up, one change after another.
+pub struct Averaged {
+    now: Timestamp,
+    until: Timestamp,
+    changes: Vec<(Timestamp, u32)>,
+}
+
+impl Averaged {
+    /// Nothing yet.
+    pub fn from(now: Timestamp) -> Self {
+        Self { now, until: now.plus(AHEAD), changes: Vec::new() }
+    }
+
+    /// From each of these times on it is so many nodes.
+    pub fn add(&mut self, timetable: &Timetable, nodes: u32) {
+        let firings = timetable.preview(MAX_PREVIEW, self.now);
+        if let Some(last) = firings.last().filter(|_| firings.len() == MAX_PREVIEW) {
+            self.until = self.until.min(last.at);
+        }
+        self.changes.extend(firings.iter().map(|firing| (firing.at, nodes)));
+    }
+
+    /// The time of all nodes together in an average month; none if nothing changes.
+    pub fn a_month(mut self) -> Option<Span> {
+        self.changes.retain(|(at, _)| *at <= self.until);
+        // Of two at the same instant the larger counts, so it comes last.
+        self.changes.sort_unstable();
+        let &(first, _) = self.changes.first()?;
+        let until = self.until.min(first.plus(COUNTED));
+        let counted = self.changes.into_iter().filter(|(at, _)| *at <= until);
+        let (mut since, mut nodes, mut sum) = (first, 0_u32, 0_u128);
+        for (at, next) in counted.chain([(until, 0)]) {
+            sum += u128::from(nodes) * u128::try_from(at.since(since).as_millis()).unwrap_or(0);
+            (since, nodes) = (at, next);
+        }
+        let watched = u128::try_from(until.since(first).as_millis()).unwrap_or(0).max(1);
+        let month = u128::from(MONTH.as_millis().unsigned_abs());
+        Some(Span::millis(u64::try_from(sum * month / watched).unwrap_or(u64::MAX)))
+    }
+}
 
 /// How long it is awake in an average month by these schedules alone; none if nobody can tell, since they
 /// only start it or only stop it.
 pub fn awake_a_month<'a>(schedules: impl IntoIterator<Item = &'a NewSchedule>, now: Timestamp) -> Option<Span> {
-    let mut until = now.plus(AHEAD);
-    let mut events: Vec<(Timestamp, bool)> = Vec::new();
+    let mut changes = Averaged::from(now);
     for new in schedules {
-        let firings = new.timetable.preview(MAX_PREVIEW, now);
-        if let Some(last) = firings.last().filter(|_| firings.len() == MAX_PREVIEW) {
-            until = until.min(last.at);
-        }
-        events.extend(firings.iter().map(|firing| (firing.at, new.action == Action::Start)));
+        changes.add(&new.timetable, u32::from(new.action == Action::Start));
     }
-    events.retain(|(at, _)| *at <= until);
-    // Of a stop and a start at the same instant the start counts, so it comes last.
-    events.sort_unstable();
-    let has = |wanted: bool| events.iter().any(|(_, is_start)| *is_start == wanted);
-    if !has(true) || !has(false) {
-        return None;
-    }
-    let (first, mut is_awake) = *events.first()?;
-    let until = until.min(first.plus(COUNTED));
-    events.retain(|(at, _)| *at <= until);
-    let (mut since, mut awake) = (first, Span::ZERO);
-    for (at, is_start) in events.into_iter().chain([(until, false)]) {
-        if is_awake {
-            awake = awake.plus(at.since(since));
-        }
-        (since, is_awake) = (at, is_start);
-    }
-    let watched = u128::try_from(until.since(first).as_millis()).ok().filter(|watched| *watched > 0)?;
-    let month = u128::try_from(MONTH.as_millis()).ok()? * u128::try_from(awake.as_millis()).ok()? / watched;
-    u64::try_from(month).ok().map(Span::millis)
+    let has = |nodes: u32| changes.changes.iter().any(|(at, to)| *at <= changes.until && *to == nodes);
+    if has(0) && has(1) { changes.a_month() } else { None }
 }
 
 #[cfg(test)]

@@ -35,41 +35,38 @@ impl NewSchedule {
     }
 }
 
-/// The schedules of an instance, in the order in which they were made. Whether the caller may see it was
-/// judged before.
-pub async fn of_instance(caller: &Caller, id: InstanceId) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
+/// The schedules of an instance or a cluster, in the order in which they were made. Whether the caller may see it
+/// was judged before.
+pub async fn of(caller: &Caller, target: ScheduleTarget) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
     ask(caller, move |world| {
-        let mine = world.schedules_for(ScheduleTarget::Instance(id));
+        let mine = world.schedules_for(target);
         mine.map(|entry| (entry.id, entry.schedule.clone())).collect()
     })
     .await
 }
 
-/// One schedule of an instance.
-pub async fn find(caller: &Caller, subject: &Subject, id: ScheduleId) -> Result<Schedule, AppError> {
-    let all = of_instance(caller, subject.id).await?;
+/// One schedule of an instance or a cluster.
+pub async fn find(caller: &Caller, target: ScheduleTarget, id: ScheduleId) -> Result<Schedule, AppError> {
+    let all = of(caller, target).await?;
     let found = all.into_iter().find(|(known, _)| *known == id).map(|(_, schedule)| schedule);
     found.ok_or_else(|| AppError::not_found("schedule"))
 }
 
-/// Adds a schedule.
+/// Adds a schedule to an instance.
 pub async fn add(caller: &Caller, id: CommandId, subject: &Subject, new: &NewSchedule) -> Result<ScheduleId, AppError> {
     instance::authorise(caller, subject, Right::InstanceConfigure).await?;
-    add_to(caller, id, subject.id, new).await
+    add_to(caller, id, subject.target(), new).await
 }
 
-async fn add_to(
+/// Adds a schedule. Whether the caller may was judged before.
+pub(crate) async fn add_to(
     caller: &Caller,
     id: CommandId,
-    instance: InstanceId,
+    target: ScheduleTarget,
     new: &NewSchedule,
 ) -> Result<ScheduleId, AppError> {
-    let wanted = Order::AddSchedule {
-        target: ScheduleTarget::Instance(instance),
-        action: new.action,
-        timetable: Box::new(new.timetable.clone()),
-        jobs: new.jobs,
-    };
+    let timetable = Box::new(new.timetable.clone());
+    let wanted = Order::AddSchedule { target, action: new.action, timetable, jobs: new.jobs };
     match order(caller, id, wanted, None, None).await? {
         Answer::Schedule(schedule) => Ok(schedule),
         other => caller.checked(Err(format!("a new schedule was answered with {other:?}"))),
@@ -85,62 +82,15 @@ pub async fn add_all(
     schedules: &[NewSchedule],
 ) -> Result<(), AppError> {
     for (index, new) in schedules.iter().enumerate() {
-        add_to(caller, id.beside(&format!("add {index}")), instance, new).await?;
+        add_to(caller, id.beside(&format!("add {index}")), ScheduleTarget::Instance(instance), new).await?;
     }
     Ok(())
 }
 
-/// Changes a schedule. Never acts on what has passed.
-pub async fn edit(
-    caller: &Caller,
-    id: CommandId,
-    subject: &Subject,
-    schedule: ScheduleId,
-    new: &NewSchedule,
-) -> Result<Answer, AppError> {
-    change(caller, id, subject, edit_order(schedule, new)).await
-}
-
-fn edit_order(schedule: ScheduleId, new: &NewSchedule) -> Order {
+/// The order that makes a schedule another one. It never acts on what has passed.
+pub fn edit_order(schedule: ScheduleId, new: &NewSchedule) -> Order {
     let timetable = Box::new(new.timetable.clone());
     Order::EditSchedule { schedule, action: new.action, timetable, jobs: new.jobs }
-}
-
-/// Switches a schedule on or off.
-pub async fn enable(
-    caller: &Caller,
-    id: CommandId,
-    subject: &Subject,
-    schedule: ScheduleId,
-    is_enabled: bool,
-) -> Result<Answer, AppError> {
-    change(caller, id, subject, Order::EnableSchedule { schedule, is_enabled }).await
-}
-
-/// Leaves the next time of a schedule out, or takes that back.
-pub async fn skip(
-    caller: &Caller,
-    id: CommandId,
-    subject: &Subject,
-    schedule: ScheduleId,
-    skips: bool,
-) -> Result<Answer, AppError> {
-    change(caller, id, subject, Order::SkipSchedule { schedule, skips }).await
-}
-
-/// Takes a schedule away.
-pub async fn remove(
-    caller: &Caller,
-    id: CommandId,
-    subject: &Subject,
-    schedule: ScheduleId,
-) -> Result<Answer, AppError> {
-    change(caller, id, subject, Order::RemoveSchedule(schedule)).await
-}
-
-async fn change(caller: &Caller, id: CommandId, subject: &Subject, wanted: Order) -> Result<Answer, AppError> {
-    instance::authorise(caller, subject, Right::InstanceConfigure).await?;
-    order(caller, id, wanted, None, None).await
 }
 
 /// Switches all schedules of an instance on or off.
@@ -151,7 +101,7 @@ pub async fn enable_all(
     is_enabled: bool,
 ) -> Result<usize, AppError> {
     instance::authorise(caller, subject, Right::InstanceConfigure).await?;
-    let all = of_instance(caller, subject.id).await?;
+    let all = of(caller, subject.target()).await?;
     let other: Vec<ScheduleId> =
         all.into_iter().filter(|(_, schedule)| schedule.is_enabled != is_enabled).map(|(id, _)| id).collect();
     for schedule in &other {
@@ -170,7 +120,7 @@ pub async fn replace_week(
     week: &[NewSchedule],
 ) -> Result<usize, AppError> {
     instance::authorise(caller, subject, Right::InstanceConfigure).await?;
-    let all = of_instance(caller, subject.id).await?;
+    let all = of(caller, subject.target()).await?;
     let old = find_week(&all).map(|(_, ids)| ids).unwrap_or_default();
     let old: Vec<(ScheduleId, Schedule)> = all.into_iter().filter(|(id, _)| old.contains(id)).collect();
     let steps = steps(&old, week);
@@ -183,7 +133,7 @@ pub async fn replace_week(
             Step::Remove(schedule) => {
                 order(caller, id, Order::RemoveSchedule(*schedule), None, None).await?;
             }
-            Step::Add(new) => drop(add_to(caller, id, subject.id, new).await?),
+            Step::Add(new) => drop(add_to(caller, id, subject.target(), new).await?),
         }
     }
     Ok(steps.len())

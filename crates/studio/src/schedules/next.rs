@@ -10,7 +10,6 @@ use atelier_domain::{Money, Timestamp};
 use crate::schedules::awake::awake_a_month;
 use crate::schedules::commands::NewSchedule;
 
-/// The times that are shown.
 pub const SHOWN: usize = 5;
 
 /// One time at which something happens.
@@ -139,7 +138,6 @@ pub struct AwakeCost {
     pub month: Option<String>,
     /// How that comes about, or why it cannot be told.
     pub how: String,
-    /// What it would be always on.
     pub always: String,
     /// Hours awake of a month, for the meter.
     pub hours: Option<u64>,

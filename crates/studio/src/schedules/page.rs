@@ -14,7 +14,7 @@ use atelier_domain::world::World;
 use crate::caller::Caller;
 use crate::instances::commands::{Subject, authorise, find};
 use crate::orders::ask;
-use crate::schedules::commands::of_instance;
+use crate::schedules::commands::{NewSchedule, of};
 use crate::schedules::next::{AwakeCost, NextTime, Source, awake_cost, next_times};
 use crate::schedules::typed::{fields_of, set_jobs, week_of, workdays};
 use crate::schedules::week::{as_cron, find_week};
@@ -27,7 +27,6 @@ pub struct SchedulePage {
     pub fixed_because: Option<String>,
     /// What stands in the form: typed, or as it is saved.
     pub fields: Fields,
-    /// Whether hours are saved at all.
     pub has_week: bool,
     /// Every schedule, those that make the week included.
     pub rows: Vec<RuleRow>,
@@ -37,7 +36,6 @@ pub struct SchedulePage {
     pub is_by_policy: bool,
     /// Until when somebody keeps it running over its stops.
     pub kept_until: Option<Timestamp>,
-    /// What comes of it.
     pub outlook: Outlook,
 }
 
@@ -51,7 +49,6 @@ pub struct RuleRow {
     pub is_enabled: bool,
     /// Whether it is part of the week above.
     pub is_week: bool,
-    /// The next time that it acts.
     pub next: Option<Timestamp>,
     pub skipped: Option<Timestamp>,
     /// The form that changes it; none where it cannot be written as cron.
@@ -66,7 +63,6 @@ pub struct Outlook {
     pub cost: Option<AwakeCost>,
     /// What is wrong with the hours as they are typed: nothing is known then.
     pub unclear: Vec<String>,
-    /// Where the viewer is.
     pub here: String,
 }
 
@@ -106,7 +102,7 @@ pub async fn instance_schedules(caller: &Caller, name: &str, typed: Option<Field
         Err(error) => return Err(error),
     };
     let known = look(caller, subject.id).await?;
-    let saved = of_instance(caller, subject.id).await?;
+    let saved = of(caller, subject.target()).await?;
     let week = find_week(&saved);
     let zone = &caller.actor()?.person.time_zone;
     let now = atelier_engine::clock::now();
@@ -173,7 +169,7 @@ fn row(id: ScheduleId, schedule: &Schedule, is_week: bool, now: Timestamp) -> Ru
 pub async fn outlook(caller: &Caller, name: &str, fields: &Fields) -> Result<Outlook, AppError> {
     let subject = find(caller, name).await?;
     let known = look(caller, subject.id).await?;
-    let saved = of_instance(caller, subject.id).await?;
+    let saved = of(caller, subject.target()).await?;
     outlook_of(caller, fields, &saved, &known, atelier_engine::clock::now())
 }
 
@@ -196,7 +192,7 @@ fn outlook_of(
     };
     let is_paused = !saved.is_empty() && saved.iter().all(|(_, schedule)| !schedule.is_enabled);
     // What is saved knows what is skipped; what is only typed does not.
-    let of_week = |new: &crate::schedules::commands::NewSchedule| {
+    let of_week = |new: &NewSchedule| {
         let is = |schedule: &Schedule| {
             (schedule.action, &schedule.timetable) == (new.action, &new.timetable) && schedule.is_enabled
         };

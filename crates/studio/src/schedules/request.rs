@@ -8,24 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedules::commands::NewSchedule;
 use crate::schedules::week::as_cron;
-
-/// When, said by cron or by a recurrence.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TimesRequest {
-    /// Five fields: minute, hour, day of month, month, day of week.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cron: Option<String>,
-    /// In place of cron.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recurrence: Option<Parts>,
-    /// Where the clock hangs; UTC if left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_zone: Option<String>,
-    /// Nothing fires before, and intervals are counted from it: local time, without an offset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<String>,
-}
+use crate::typed::Problems;
 
 /// A schedule as programs ask for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,38 +39,27 @@ pub struct ScheduleRequest {
     pub enabled: Option<bool>,
 }
 
-impl TimesRequest {
-    /// The timetable, or all that is wrong with it.
-    pub fn timetable(&self) -> Result<Timetable, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let trigger = match (&self.cron, &self.recurrence) {
-            (Some(cron), None) => Cron::parse(cron).map(Trigger::Cron),
-            (None, Some(parts)) => Recurrence::new(parts).map(Trigger::Recurrence),
-            (Some(_), Some(_)) => Err(Problem::new("recurrence", "Give cron or a recurrence, not both.")),
-            (None, None) => {
-                Err(Problem::new("cron", "Say when: by cron, such as 30 8 * * MON-FRI, or by a recurrence."))
-            }
-        };
-        let trigger = trigger.map_err(|problem| problems.push(problem)).ok();
-        let zone =
-            Zone::parse(self.time_zone.as_deref().unwrap_or("UTC")).map_err(|problem| problems.push(problem)).ok();
-        let start = self.start.as_deref().map(LocalTime::parse).transpose();
-        let start = start.map_err(|problem| problems.push(problem)).ok();
-        let (Some(trigger), Some(zone), Some(start)) = (trigger, zone, start) else { return Err(problems) };
-        Timetable::new(trigger, zone, start).map_err(|problem| vec![problem])
-    }
+/// When, said by cron or by a recurrence; or all that is wrong with it. The clock hangs in UTC if nobody says where.
+pub fn timetable_of(
+    cron: Option<&str>,
+    recurrence: Option<&Parts>,
+    time_zone: Option<&str>,
+    start: Option<&str>,
+) -> Result<Timetable, Vec<Problem>> {
+    let mut problems = Problems::default();
+    let trigger = problems.take(match (cron, recurrence) {
+        (Some(cron), None) => Cron::parse(cron).map(Trigger::Cron),
+        (None, Some(parts)) => Recurrence::new(parts).map(Trigger::Recurrence),
+        (Some(_), Some(_)) => Err(Problem::new("recurrence", "Give cron or a recurrence, not both.")),
+        (None, None) => Err(Problem::new("cron", "Say when: by cron, such as 30 8 * * MON-FRI, or by a recurrence.")),
+    });
+    let zone = problems.take(Zone::parse(time_zone.unwrap_or("UTC")));
+    let start = problems.take(start.map(LocalTime::parse).transpose());
+    let (Some(trigger), Some(zone), Some(start)) = (trigger, zone, start) else { return Err(problems.0) };
+    Timetable::new(trigger, zone, start).map_err(|problem| vec![problem])
 }
 
 impl ScheduleRequest {
-    fn times(&self) -> TimesRequest {
-        TimesRequest {
-            cron: self.cron.clone(),
-            recurrence: self.recurrence.clone(),
-            time_zone: self.time_zone.clone(),
-            start: self.start.clone(),
-        }
-    }
-
     /// Whether it says anything but on or off.
     pub fn is_more_than_a_switch(&self) -> bool {
         *self != Self { enabled: self.enabled, ..Self::default() }
@@ -95,19 +67,20 @@ impl ScheduleRequest {
 
     /// The schedule, or all that is wrong with it.
     pub fn schedule(&self) -> Result<NewSchedule, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let action =
-            action_of(self.action.as_deref().unwrap_or_default()).map_err(|problem| problems.push(problem)).ok();
-        let timetable = self.times().timetable().map_err(|more| problems.extend(more)).ok();
-        let jobs = jobs_of(self.jobs.as_deref(), self.drain_minutes).map_err(|problem| problems.push(problem)).ok();
+        let Self { cron, recurrence, time_zone, start, .. } = self;
+        let mut problems = Problems::default();
+        let action = problems.take(action_of(self.action.as_deref().unwrap_or_default()));
+        let timetable = timetable_of(cron.as_deref(), recurrence.as_ref(), time_zone.as_deref(), start.as_deref());
+        let timetable = timetable.map_err(|more| problems.0.extend(more)).ok();
+        let jobs = problems.take(jobs_of(self.jobs.as_deref(), self.drain_minutes, "drain_minutes"));
         if action == Some(Action::Start) && jobs.is_some_and(|jobs| !jobs.is_now()) {
-            problems.push(Problem::new("jobs", "Only a stop does something to running jobs."));
+            problems.0.push(Problem::new("jobs", "Only a stop does something to running jobs."));
         }
         match (action, timetable, jobs) {
-            (Some(action), Some(timetable), Some(jobs)) if problems.is_empty() => {
+            (Some(action), Some(timetable), Some(jobs)) if problems.0.is_empty() => {
                 Ok(NewSchedule { action, timetable, jobs })
             }
-            _ => Err(problems),
+            _ => Err(problems.0),
         }
     }
 
@@ -152,7 +125,8 @@ impl ScheduleRequest {
     }
 }
 
-fn action_of(text: &str) -> Result<Action, Problem> {
+/// Reads what a schedule of an instance does.
+pub fn action_of(text: &str) -> Result<Action, Problem> {
     match text {
         "start" => Ok(Action::Start),
         "stop" => Ok(Action::Stop),
@@ -163,21 +137,21 @@ fn action_of(text: &str) -> Result<Action, Problem> {
     }
 }
 
-fn jobs_of(text: Option<&str>, minutes: Option<u32>) -> Result<StopJobs, Problem> {
+/// Reads what a stop does to running jobs; `minutes_field` is where minutes are given.
+pub fn jobs_of(text: Option<&str>, minutes: Option<u32>, minutes_field: &'static str) -> Result<StopJobs, Problem> {
+    let wrong = |message: &str| Err(Problem::new(minutes_field, message));
     let jobs = match (text, minutes) {
         (None | Some("now"), None) => StopJobs::Now,
         (Some("skip"), None) => StopJobs::Skip,
         (None | Some("drain"), Some(minutes)) => StopJobs::Drain(Span::minutes(minutes)),
-        (Some("drain"), None) => return Err(Problem::new("drain_minutes", "Say how long it waits for jobs at most.")),
-        (Some("now" | "skip"), Some(_)) => {
-            return Err(Problem::new("drain_minutes", "Only “drain” waits for jobs; leave this out."));
-        }
+        (Some("drain"), None) => return wrong("Say how long it waits for jobs at most."),
+        (Some("now" | "skip"), Some(_)) => return wrong("Only “drain” waits for jobs; leave this out."),
         (Some(other), _) => {
             let message = format!("A stop does “now”, “drain” or “skip” to running jobs, not “{}”.", shortened(other));
             return Err(Problem::new("jobs", message));
         }
     };
-    jobs.check().map(|()| jobs).map_err(|problem| Problem::new("drain_minutes", problem.message))
+    jobs.check().map(|()| jobs).map_err(|problem| Problem::new(minutes_field, problem.message))
 }
 
 #[cfg(test)]

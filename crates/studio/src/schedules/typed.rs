@@ -1,13 +1,13 @@
 //! Weeks, rules and idle times as they are typed, and back.
 
 use atelier_domain::fields::{DAYS, Fields};
-use atelier_domain::schedule::{Action, Cron, StopJobs, Timetable, Trigger, WeekGrid, Weekday, Zone};
-use atelier_domain::text::{Problem, shortened};
-use atelier_domain::time::Span;
+use atelier_domain::schedule::{Action, StopJobs, WeekGrid, Weekday, Zone};
+use atelier_domain::text::Problem;
 
 use crate::schedules::commands::NewSchedule;
+use crate::schedules::request::{self, action_of, timetable_of};
 use crate::schedules::week::PlannedWeek;
-use crate::typed::whole;
+use crate::typed::{Problems, whole};
 
 /// The hours that are proposed.
 const PROPOSED: (&str, &str) = ("08:30", "18:00");
@@ -16,61 +16,46 @@ const PROPOSED_DRAIN: &str = "60";
 
 /// Reads the grid; every problem beside its field.
 pub fn week_of(fields: &Fields) -> Result<PlannedWeek, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let zone = Zone::parse(fields.get("time_zone")).map_err(|problem| problems.push(problem)).ok();
-    let jobs = jobs_of(fields).map_err(|problem| problems.push(problem)).ok();
+    let mut problems = Problems::default();
+    let zone = problems.take(Zone::parse(fields.get("time_zone")));
+    let jobs = problems.take(jobs_of(fields));
     for day in DAYS {
         if matches!(fields.day(day), (true, "", "")) {
             let message = "Give a start, a stop or both, or take the tick away.";
-            problems.push(Problem::new([day, "_start"].concat(), message));
+            problems.0.push(Problem::new([day, "_start"].concat(), message));
         }
     }
     // What stands beside a box that is not ticked does not count.
     let of = |name: &str| if fields.is_on(&name[..3.min(name.len())]) { fields.get(name) } else { "" };
-    let grid = WeekGrid::parse(of).map_err(|more| problems.extend(more)).ok();
+    let grid = WeekGrid::parse(of).map_err(|more| problems.0.extend(more)).ok();
     match (grid, zone, jobs) {
-        (Some(grid), Some(zone), Some(jobs)) if problems.is_empty() => Ok(PlannedWeek { grid, zone, jobs }),
-        _ => Err(problems),
+        (Some(grid), Some(zone), Some(jobs)) if problems.0.is_empty() => Ok(PlannedWeek { grid, zone, jobs }),
+        _ => Err(problems.0),
     }
 }
 
 /// Reads a rule: what it does, when by cron, where the clock hangs, and what a stop does to jobs.
 pub fn rule_of(fields: &Fields) -> Result<NewSchedule, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let action = match fields.get("action") {
-        "start" => Some(Action::Start),
-        "stop" => Some(Action::Stop),
-        other => {
-            let message = format!("A rule starts or stops; “{}” is neither.", shortened(other));
-            problems.push(Problem::new("action", message));
-            None
-        }
-    };
-    let cron = Cron::parse(fields.get("cron")).map_err(|problem| problems.push(problem)).ok();
-    let zone = Zone::parse(fields.get("time_zone")).map_err(|problem| problems.push(problem)).ok();
+    let mut problems = Problems::default();
+    let action = problems.take(action_of(fields.get("action")));
+    let timetable = timetable_of(Some(fields.get("cron")), None, Some(fields.get("time_zone")), None);
+    let timetable = timetable.map_err(|more| problems.0.extend(more)).ok();
     let jobs = match action {
-        Some(Action::Stop) => jobs_of(fields).map_err(|problem| problems.push(problem)).ok(),
+        Some(Action::Stop) => problems.take(jobs_of(fields)),
         _ => Some(StopJobs::Now),
     };
-    let (Some(action), Some(cron), Some(zone), Some(jobs)) = (action, cron, zone, jobs) else { return Err(problems) };
-    let timetable = Timetable::new(Trigger::Cron(cron), zone, None).map_err(|problem| vec![problem])?;
+    let (Some(action), Some(timetable), Some(jobs)) = (action, timetable, jobs) else { return Err(problems.0) };
     Ok(NewSchedule { action, timetable, jobs })
 }
 
 /// What a stop does to running jobs: `jobs`, and minutes in `drain` if it waits for them.
 pub fn jobs_of(fields: &Fields) -> Result<StopJobs, Problem> {
-    let jobs = match fields.get("jobs") {
-        "" | "now" => StopJobs::Now,
-        "skip" => StopJobs::Skip,
-        "drain" => StopJobs::Drain(Span::minutes(whole("drain", "The longest wait in minutes", fields.get("drain"))?)),
-        other => {
-            let message =
-                format!("A stop ends jobs now, waits (drain) or is left out (skip), not “{}”.", shortened(other));
-            return Err(Problem::new("jobs", message));
-        }
+    let wanted = fields.get("jobs");
+    let minutes = match wanted {
+        "drain" => Some(whole("drain", "The longest wait in minutes", fields.get("drain"))?),
+        _ => None,
     };
-    jobs.check()?;
-    Ok(jobs)
+    request::jobs_of(Some(wanted).filter(|wanted| !wanted.is_empty()), minutes, "drain")
 }
 
 /// After how many minutes without activity it stops; 0 if the box is not ticked.
@@ -126,19 +111,13 @@ pub fn set_jobs(fields: &mut Fields, jobs: StopJobs) {
 /// The whole name of a day, by its field.
 pub fn day_name(day: &str) -> &'static str {
     let place = DAYS.iter().position(|known| *known == day).unwrap_or_default();
-    match Weekday::ALL[place] {
-        Weekday::Monday => "Monday",
-        Weekday::Tuesday => "Tuesday",
-        Weekday::Wednesday => "Wednesday",
-        Weekday::Thursday => "Thursday",
-        Weekday::Friday => "Friday",
-        Weekday::Saturday => "Saturday",
-        Weekday::Sunday => "Sunday",
-    }
+    atelier_domain::schedule::week::name(Weekday::ALL[place])
 }
 
 #[cfg(test)]
 mod tests {
+    use atelier_domain::time::Span;
+
     use super::*;
     use crate::schedules::week::say_week;
 

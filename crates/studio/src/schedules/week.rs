@@ -13,12 +13,10 @@ pub struct PlannedWeek {
     pub grid: WeekGrid,
     /// Where the clock hangs.
     pub zone: Zone,
-    /// What a stop does to running jobs.
     pub jobs: StopJobs,
 }
 
 impl PlannedWeek {
-    /// The schedules that make it.
     pub fn schedules(&self) -> Vec<NewSchedule> {
         let make = |(action, recurrence)| {
             // A weekly recurrence needs no start, so it always has a timetable.

@@ -12,7 +12,6 @@ use crate::clock;
 use crate::orders::ask;
 use crate::people::names::Names;
 
-/// Days that are shown.
 const DAYS: u32 = 7;
 
 /// The week, as somebody sees it.
@@ -43,13 +42,10 @@ pub struct PlanRow {
     /// The clock where the viewer is.
     pub clock: String,
     pub action: Action,
-    /// To what, by name.
     pub name: String,
-    /// Whether that is a cluster.
     pub is_cluster: bool,
     /// Whose it is; empty for clusters.
     pub owner: String,
-    /// Whether it is the viewer's.
     pub is_own: bool,
     /// The clock of the schedule's own zone, where that differs: `08:30 America/New_York`.
     pub elsewhere: String,

@@ -9,9 +9,7 @@ use atelier_engine::run::CommandId;
 
 use crate::caller::Caller;
 use crate::orders::{ask, order};
-
-/// The address of the form; a size of that name would have none.
-const RESERVED: &str = "new";
+use crate::typed::free_name;
 
 /// All sizes, the cheapest first.
 pub async fn list(caller: &Caller) -> Result<Vec<Size>, AppError> {
@@ -30,11 +28,7 @@ pub async fn put(caller: &Caller, id: CommandId, size: Size) -> Result<Answer, A
 
 /// The name of a size to be made.
 pub fn name_of(typed: &str) -> Result<SizeName, Problem> {
-    let name = SizeName::parse(typed)?;
-    if name.as_str() == RESERVED {
-        return Err(Problem::new("size", "“new” is the address of the form for sizes. Choose another name."));
-    }
-    Ok(name)
+    SizeName::parse(typed).and_then(|name| free_name("size", name, "sizes"))
 }
 
 /// Takes a size out of the catalogue.

@@ -4,7 +4,8 @@ use atelier_domain::Timestamp;
 use atelier_domain::compute::resources::Memory;
 use atelier_studio::clock;
 use atelier_studio::instances::detail::InstanceDetail;
-use atelier_studio::instances::usage::{Line as UsageLine, Usage};
+use atelier_studio::instances::usage::Usage;
+use atelier_studio::jobs::metrics::Series;
 use leptos::prelude::*;
 
 use crate::components::{Card, ChartLine, LineChart};
@@ -119,11 +120,11 @@ fn memory_of(detail: &InstanceDetail, usage: &Usage) -> f64 {
     (detail.view.shape().memory.max(1) as f64).max(usage.memory.most)
 }
 
-fn percent(class: &'static str, name: &str, line: &UsageLine) -> ChartLine {
+fn percent(class: &'static str, name: &str, line: &Series) -> ChartLine {
     share(class, name, line, 100.0, said)
 }
 
-fn share(class: &'static str, name: &str, line: &UsageLine, all: f64, say: impl Fn(f64) -> String) -> ChartLine {
+fn share(class: &'static str, name: &str, line: &Series, all: f64, say: impl Fn(f64) -> String) -> ChartLine {
     let points = line.points.iter().map(|value| value / all).collect();
     ChartLine { class, name: name.to_owned(), last: say(line.last), points }
 }

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::components::{Card, Glyph, Pager, Query, Time};
 use crate::frame::Visit;
 
-pub const PAGE: usize = 50;
+pub const PAGE: i64 = 50;
 
 pub fn tab(visit: &Visit, query: &Query, decided: &Decided) -> AnyView {
     if decided.lines.is_empty() {

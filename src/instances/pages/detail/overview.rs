@@ -12,7 +12,7 @@ use crate::frame::Visit;
 use crate::instances::pages::detail::scripts::Texts;
 use crate::instances::pages::detail::{awake, charts, history, scripts, ssh, waterfall};
 
-pub const DECISIONS: usize = 8;
+pub const DECISIONS: i64 = 8;
 
 pub struct Content {
     pub usage: Option<Usage>,
