@@ -265,9 +265,9 @@ async fn a_server_that_cannot_isolate_people_asks_before_there_is_a_second_one()
     server.state.fleet().mix_people();
     let mut owner = server.owner().await;
     let new = format!("{PEOPLE}/new");
-    owner.get(&new).await.shows("isolate people").shows("name=\"trust\"");
+    owner.get(&new).await.shows("run as the same user").shows("name=\"trust\"");
     // One person has nobody to be kept apart from.
-    owner.get("/w/perception").await.hides("isolate people");
+    owner.get("/w/perception").await.hides("run as the same user");
     let mara = [("name", "Mara"), ("email", "mara@example.org"), ("roles[]", "reader")];
     let refused = owner.submit(&new, "create_person", &mara).await;
     refused.shows("Confirm that everyone here trusts everyone").hides("was added");
@@ -277,7 +277,7 @@ async fn a_server_that_cannot_isolate_people_asks_before_there_is_a_second_one()
     // Once is enough.
     let sven = [("name", "Sven"), ("email", "sven@example.org"), ("roles[]", "reader")];
     owner.submit(&new, "create_person", &sven).await.shows("Sven was added");
-    owner.get("/w/perception").await.hides("isolate people");
+    owner.get("/w/perception").await.hides("run as the same user");
 }
 
 #[tokio::test]
@@ -287,10 +287,10 @@ async fn a_team_that_exists_on_such_a_server_is_told_until_an_owner_confirms() {
     server.add("Mara", &[Role::DataScientist]).await;
     let (mut owner, mut mara) = (server.owner().await, server.signed_in("mara@example.org").await);
     for page in ["/w/perception", PEOPLE] {
-        owner.get(page).await.shows("isolate people").shows("confirm_trust");
-        mara.get(page).await.shows("isolate people").hides("confirm_trust");
+        owner.get(page).await.shows("run as the same user").shows("confirm_trust");
+        mara.get(page).await.shows("run as the same user").hides("confirm_trust");
     }
     assert_eq!(mara.call("confirm_trust", &[]).await.status, StatusCode::FORBIDDEN);
-    owner.submit("/w/perception", "confirm_trust", &[]).await.hides("isolate people");
-    mara.get("/w/perception").await.hides("isolate people");
+    owner.submit("/w/perception", "confirm_trust", &[]).await.hides("run as the same user");
+    mara.get("/w/perception").await.hides("run as the same user");
 }

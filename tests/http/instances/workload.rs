@@ -186,7 +186,7 @@ async fn a_token_changes_only_what_is_its_owners_unless_the_computes_owner_widen
     bench.post("/instances/desk/start", &json!({})).await.refuses(403, "workload.own-things-only");
     // A cluster has its own: only its owner widens what its jobs may do.
     let pool = "/clusters/pool/token-scope";
-    studio.mara.put(pool, &json!({"scope": "all"})).await.is(403);
+    studio.mara.put(pool, &json!({"scope": "all"})).await.refuses(409, "owner-only");
     Api::owner(&studio.server).await.put(pool, &json!({"scope": "all"})).await.refuses(409, "owner-only");
     assert_eq!(oskar.put(pool, &json!({"scope": "all"})).await.is(200).json["scope"], "all");
     browser.get("/w/perception/compute/clusters/pool").await.shows("changes everything that its owner may change");
