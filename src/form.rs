@@ -40,6 +40,12 @@ pub struct FormState {
     flash: Option<Flash>,
 }
 
+impl From<&Self> for FormState {
+    fn from(state: &Self) -> Self {
+        state.clone()
+    }
+}
+
 impl FormState {
     /// The state of the form that posts to the server function `name`; empty if the flash is for another.
     pub fn of(flash: Option<&Flash>, name: &str) -> Self {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atelier_domain::access::{Action, Area, Grant, Whose};
+use atelier_domain::access::{Action, Area, Grant};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::{and_list, counted};
@@ -30,11 +30,11 @@ const RECENT_JOBS: usize = 5;
 /// The start page of a workspace.
 #[component]
 pub fn HomePage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Home,
-        needs: Some((Action::WorkspaceRead, Whose::Others)),
-        topics: &[Topic::People, Topic::History, Topic::Instances, Topic::Clusters, Topic::Jobs],
-    };
+    let place = Place::of(
+        NavItem::Home,
+        Action::WorkspaceRead,
+        &[Topic::People, Topic::History, Topic::Instances, Topic::Clusters, Topic::Jobs],
+    );
     studio(place, |visit| {
         let read = async {
             let caller = here()?;
@@ -63,12 +63,11 @@ fn home(
     let sub = summary(&viewer.workspace.name, computes);
     let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
     let may_confirm = refusal.is_none();
-    let add = view! {
+    let add = html! {
         <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal>
             "Add person"
         </LinkButton>
-    }
-    .into_any();
+    };
     let (figures, recent) = (figures(viewer, people, computes), recent(visit, &history));
     let next = if viewer.may(Action::MemberWrite).is_ok() {
         first_steps(visit, people, computes)
@@ -76,7 +75,7 @@ fn home(
         possibilities(viewer)
     };
     let newest = newest_jobs(visit, &jobs);
-    view! {
+    html! {
         <Page heading=greeting title="Home" sub=sub actions=add>
             <div class="stack">
                 <TrustBanner why=mixed may_confirm=may_confirm/>
@@ -88,7 +87,6 @@ fn home(
             </div>
         </Page>
     }
-    .into_any()
 }
 
 /// What there is and what it does, in one sentence.
@@ -118,7 +116,7 @@ fn figures(viewer: &Viewer, people: HeadCount, computes: ComputeCounts) -> AnyVi
     };
     let (jobs, waiting) = (paths::jobs(slug), format!("{} waiting", computes.waiting));
     let allowed = Action::ALL.iter().filter(|action| viewer.rights.may_at_all(**action)).count();
-    view! {
+    html! {
         <dl class="figures">
             <div>
                 <dt><Icon name="compute" class="i-s"/>"Computes"</dt>
@@ -144,7 +142,6 @@ fn figures(viewer: &Viewer, people: HeadCount, computes: ComputeCounts) -> AnyVi
             </div>
         </dl>
     }
-    .into_any()
 }
 
 /// For who manages the workspace.
@@ -171,7 +168,7 @@ fn first_steps(visit: &Visit, people: HeadCount, computes: ComputeCounts) -> Any
         _ => (paths::compute(slug, "instances"), "Look at the instances"),
     };
     let zone = format!("Times are shown in {}.", visit.viewer.time_zone.replace('_', " "));
-    view! {
+    html! {
         <Card heading="Getting started" note="in any order">
             <div class="stack-s">
                 <WayOut href=team_href icon="users" label=team_label help=team/>
@@ -195,7 +192,6 @@ fn first_steps(visit: &Visit, people: HeadCount, computes: ComputeCounts) -> Any
             </div>
         </Card>
     }
-    .into_any()
 }
 
 /// For everybody else: what their roles let them do.
@@ -213,13 +209,12 @@ fn possibilities(viewer: &Viewer) -> AnyView {
         (!actions.is_empty()).then(|| view! { <div><h3>{area.label()}</h3><ul class="list">{actions}</ul></div> })
     });
     let roles = paths::roles(&viewer.workspace.slug);
-    view! {
+    html! {
         <Card heading="What you may do">
             <div class="cols-3">{areas.into_iter().collect_view()}</div>
             <p class="help"><a href=roles>"All rights of all roles"</a></p>
         </Card>
     }
-    .into_any()
 }
 
 fn recent(visit: &Visit, history: &[HistoryEntry]) -> AnyView {
@@ -229,12 +224,11 @@ fn recent(visit: &Visit, history: &[HistoryEntry]) -> AnyView {
         events::list(history.to_vec(), &visit.viewer)
     };
     let all = view! { <a class="xs" href=paths::activity(visit.slug())>"All activity"</a> }.into_any();
-    view! {
+    html! {
         <Card heading="Recent activity" action=all>
             <div data-live="recent" data-announce="event|events">{content}</div>
         </Card>
     }
-    .into_any()
 }
 
 /// The newest jobs; nothing while there are none.

@@ -124,6 +124,7 @@ pub fn build(state: &AppState) -> Router {
     open.nest(rest::ROOT, rest::build(state, crate::rest::routes()))
         .merge(guarded)
         .layer(middleware::from_fn(files_first))
+        .layer(middleware::from_fn(request::refuse_nul))
         .layer(middleware::from_fn(request::survive_panics))
         .layer(middleware::from_fn_with_state(state.clone(), headers::secure))
         .layer(middleware::from_fn_with_state(state.clone(), request::trace))

@@ -1,6 +1,6 @@
 //! The settings of the workspace: what is allowed and demanded of idle shutdown.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::idle::{IdleRules, MAX_WINDOW, MIN_WINDOW};
 use atelier_domain::files::bytes;
 use atelier_domain::history::Topic;
@@ -11,16 +11,14 @@ use atelier_studio::files::list::files_limit;
 use atelier_studio::schedules::idle;
 use leptos::prelude::*;
 
-use crate::components::{Card, Checkbox, Field, NavItem, Page, PostForm, SubmitButton};
+use crate::components::{Card, Checkbox, Field, Look, NavItem, Page, PostForm, SaveRow};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
 /// The settings of the workspace.
 #[component]
 pub fn SettingsPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Settings, needs: Some((Action::WorkspaceRead, Whose::Others)), topics: &[Topic::Engine] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Settings, Action::WorkspaceRead, &[Topic::Engine]), |visit| {
         let read = async {
             let caller = here()?;
             Ok((idle::read(&caller).await?, files_limit(&caller).await?))
@@ -72,28 +70,22 @@ fn show(visit: &Visit, rules: &IdleRules, count: usize, limit: Option<u64>) -> A
                     </p>
                     <div class="cols-3">
                         <Field
-                            label="Default for new instances, minutes" name="default" kind="number" value=default
-                            problem=state.problem("default")
-                            readonly=fixed help="Empty: new instances have none unless somebody asks for it."
+                            form=&state label="Default for new instances, minutes" name="default" kind="number"
+                            value=default readonly=fixed
+                            help="Empty: new instances have none unless somebody asks for it."
                         />
                         <Field
-                            label="Shortest, minutes" name="min" kind="number" value=min problem=state.problem("min")
-                            required=true readonly=fixed
-                            help=bounds.clone()
+                            form=&state label="Shortest, minutes" name="min" kind="number" value=min required=true
+                            readonly=fixed help=bounds.clone()
                         />
                         <Field
-                            label="Longest, minutes" name="max" kind="number" value=max problem=state.problem("max")
-                            required=true readonly=fixed
-                            help=bounds
+                            form=&state label="Longest, minutes" name="max" kind="number" value=max required=true
+                            readonly=fixed help=bounds
                         />
                     </div>
                     {demanded}
                     <p class="faint xs">{follow}</p>
-                    <div class="row">
-                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>
-                            "Save rules"
-                        </SubmitButton>
-                    </div>
+                    <SaveRow label="Save rules" look=Look::Primary disabled_because=because/>
                 </PostForm>
             </Card>
             {files}
@@ -114,13 +106,10 @@ fn files_card(visit: &Visit, limit: Option<u64>) -> AnyView {
                      instances and jobs are not stopped by it, but what they write counts."
                 </p>
                 <Field
-                    label="Each person may keep" name="limit" value=value problem=state.problem("limit") readonly=fixed
-                    autocomplete="off"
+                    form=&state label="Each person may keep" name="limit" value=value readonly=fixed autocomplete="off"
                     placeholder="20 GiB" help="A size such as 20 GiB; empty for no limit."
                 />
-                <div class="row">
-                    <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Save limit"</SubmitButton>
-                </div>
+                <SaveRow label="Save limit" look=Look::Primary disabled_because=because/>
             </PostForm>
         </Card>
     }

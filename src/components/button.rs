@@ -31,35 +31,22 @@ impl Look {
     }
 }
 
-/// What the three kinds of buttons have in common.
-struct Dress {
-    class: String,
+/// The class and the inside of the three kinds of buttons.
+fn dressed(
+    look: Look,
+    (small, large, block): (bool, bool, bool),
     icon: Option<&'static str>,
     children: Option<Children>,
-}
-
-impl Dress {
-    fn new(
-        look: Look,
-        (small, large, block): (bool, bool, bool),
-        icon: Option<&'static str>,
-        children: Option<Children>,
-    ) -> Self {
-        let mut class = look.class().to_owned();
-        for (wanted, name) in
-            [(small, " sm"), (large, " lg"), (block, " block"), (icon.is_some() && children.is_none(), " icon")]
-        {
-            if wanted {
-                class.push_str(name);
-            }
+) -> (String, AnyView) {
+    let is_square = icon.is_some() && children.is_none();
+    let mut class = look.class().to_owned();
+    for (wanted, name) in [(small, " sm"), (large, " lg"), (block, " block"), (is_square, " icon")] {
+        if wanted {
+            class.push_str(name);
         }
-        Self { class, icon, children }
     }
-
-    fn inside(self) -> (String, AnyView) {
-        let icon = self.icon.map(|name| view! { <Icon name=name/> });
-        (self.class, html! { {icon}{self.children.map(|children| children())} })
-    }
+    let icon = icon.map(|name| view! { <Icon name=name/> });
+    (class, html! { {icon}{children.map(|children| children())} })
 }
 
 /// A button that does something in the page itself, such as opening a menu.
@@ -85,7 +72,7 @@ pub fn Button(
     disabled_because: Option<String>,
     #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
-    let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
+    let (class, inside) = dressed(look, (small, large, block), icon, children);
     match disabled_because {
         Some(reason) => blocked(class, label, inside, icon.unwrap_or_default(), reason),
         None => html! {
@@ -99,26 +86,20 @@ pub fn Button(
 pub fn LinkButton(
     #[prop(into)] href: String,
     #[prop(optional)] look: Look,
-    /// For rows of tables.
-    #[prop(optional)]
-    small: bool,
-    /// For the one action of a page.
-    #[prop(optional)]
-    large: bool,
+    #[prop(optional)] small: bool,
+    #[prop(optional)] large: bool,
     #[prop(optional)] block: bool,
     #[prop(optional, into)] icon: Option<&'static str>,
     /// What it does, where it has no word or the word is not enough.
     #[prop(optional, into)]
     label: Option<String>,
-    /// Why it cannot be used; it is a disabled button then.
-    #[prop(optional_no_strip)]
-    disabled_because: Option<String>,
+    #[prop(optional_no_strip)] disabled_because: Option<String>,
     /// Whether the page behind it is a question that script shows as a dialog.
     #[prop(optional)]
     dialog: bool,
     #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
-    let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
+    let (class, inside) = dressed(look, (small, large, block), icon, children);
     match disabled_because {
         Some(reason) => blocked(class, label, inside, &href, reason),
         None => html! {
@@ -131,23 +112,15 @@ pub fn LinkButton(
 #[component]
 pub fn SubmitButton(
     #[prop(default = Look::Primary)] look: Look,
-    /// For rows of tables.
-    #[prop(optional)]
-    small: bool,
-    /// For the one form of a page.
-    #[prop(optional)]
-    large: bool,
+    #[prop(optional)] small: bool,
+    #[prop(optional)] large: bool,
     #[prop(optional)] block: bool,
     #[prop(optional, into)] icon: Option<&'static str>,
-    /// What it does, where it has no word.
-    #[prop(optional, into)]
-    label: Option<String>,
+    #[prop(optional, into)] label: Option<String>,
     /// The name under which it is sent, where a form has several.
     #[prop(optional, into)]
     name: Option<&'static str>,
-    /// The value that is sent under the name.
-    #[prop(optional, into)]
-    value: Option<String>,
+    #[prop(optional, into)] value: Option<String>,
     /// Another address than the form's.
     #[prop(optional, into)]
     formaction: Option<String>,
@@ -155,20 +128,15 @@ pub fn SubmitButton(
     /// sign.
     #[prop(optional, into)]
     pending: Option<&'static str>,
-    /// Why it cannot be used; it is disabled then.
-    #[prop(optional_no_strip)]
-    disabled_because: Option<String>,
+    #[prop(optional_no_strip)] disabled_because: Option<String>,
     #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
-    let (class, inside) = Dress::new(look, (small, large, block), icon, children).inside();
+    let (class, inside) = dressed(look, (small, large, block), icon, children);
     match disabled_because {
-        Some(reason) => blocked(
-            class,
-            label,
-            inside,
-            formaction.as_deref().or(value.as_deref()).or(icon).unwrap_or_default(),
-            reason,
-        ),
+        Some(reason) => {
+            let target = formaction.as_deref().or(value.as_deref()).or(icon).unwrap_or_default();
+            blocked(class, label, inside, target, reason)
+        }
         None => html! {
             <button
                 class=class type="submit" name=name value=value formaction=formaction aria-label=label

@@ -22,6 +22,11 @@ pub struct Consequence {
 }
 
 impl Consequence {
+    /// What will happen to it.
+    pub fn new(name: impl Into<String>, outcome: impl Into<String>, tone: Tone) -> Self {
+        Self { name: name.into(), outcome: outcome.into(), tone, note: String::new() }
+    }
+
     /// Nothing will happen to it, and why.
     pub fn none(name: impl Into<String>, why: impl Into<String>) -> Self {
         Self { name: name.into(), outcome: why.into(), tone: Tone::Neutral, note: "no change".to_owned() }
@@ -33,19 +38,13 @@ impl Consequence {
 #[component]
 pub fn VerbCard(
     verb: Verb,
-    /// The question: "Cancel 2 jobs?".
-    #[prop(into)]
-    title: String,
-    /// The words of the button that does it: "Cancel 2 jobs".
-    #[prop(into)]
-    go: String,
+    #[prop(into)] title: String,
+    #[prop(into)] go: String,
     icon: &'static str,
     rows: Vec<Consequence>,
-    /// The server function that carries it out.
     function: &'static str,
     hidden: Vec<(&'static str, String)>,
     state: FormState,
-    /// Where the safe button leads.
     back: String,
     #[prop(optional)] children: Option<Children>,
 ) -> AnyView {
@@ -65,10 +64,15 @@ pub fn VerbCard(
 
 /// In place of a question where nothing is chosen, or nothing can be done: only the way back.
 #[component]
-pub fn NothingToDo(#[prop(into)] title: String, #[prop(into)] text: String, back: String) -> AnyView {
+pub fn NothingToDo(
+    #[prop(into)] title: String,
+    #[prop(into)] text: String,
+    #[prop(optional, into)] code: String,
+    back: String,
+) -> AnyView {
     html! {
         <section class="confirm" data-confirm-card="">
-            <Why tone=Tone::Neutral title=title text=text>
+            <Why tone=Tone::Neutral title=title text=text code=code>
                 <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
             </Why>
         </section>

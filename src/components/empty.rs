@@ -41,7 +41,12 @@ pub fn NothingFits(
         "" => format!("{what} fits this filter"),
         typed => format!("{what} matches “{typed}”"),
     };
-    let clear = query.path().to_owned();
+    html! { <NothingLeft heading=heading text=text clear=query.path()/> }
+}
+
+/// The same in other words, with the way back to the whole list.
+#[component]
+pub fn NothingLeft(#[prop(into)] heading: String, text: &'static str, #[prop(into)] clear: String) -> AnyView {
     html! {
         <EmptyState art=false heading=heading text=text>
             <LinkButton href=clear icon="x">"Clear filter"</LinkButton>

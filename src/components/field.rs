@@ -16,6 +16,12 @@ struct Frame {
 }
 
 impl Frame {
+    /// The same with what the form knows of the field, and what stands in it.
+    fn of(form: &FormState, name: &str, frame: Self, value: String) -> (Self, String) {
+        let problem = frame.problem.or_else(|| form.problem(name));
+        (Self { problem, ..frame }, form.value(name, &value))
+    }
+
     /// What describes the control: the problem first, then the help.
     fn described_by(&self) -> Option<String> {
         let ids: Vec<String> = [(self.problem.is_some(), "problem"), (!self.help.is_empty(), "help")]
@@ -55,21 +61,35 @@ fn id_of(id: Option<String>, name: &str) -> String {
     id.unwrap_or_else(|| format!("f-{name}"))
 }
 
+/// Choices of a select: the value that is sent, and its words.
+pub fn options(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(key, words)| ((*key).to_owned(), (*words).to_owned())).collect()
+}
+
+/// All time zones, the chosen one among them whatever it is.
+pub fn zones(chosen: &str) -> Vec<(String, String)> {
+    let mut names = atelier_domain::zone::choices();
+    if !names.iter().any(|name| name == chosen) {
+        names.insert(0, chosen.to_owned());
+    }
+    names.into_iter().map(|name| (name.clone(), name)).collect()
+}
+
 /// A field of one line.
 #[component]
 pub fn Field(
+    /// What the last try left behind: what was typed, and the problem with it.
+    #[prop(optional, into)]
+    form: FormState,
     #[prop(into)] label: String,
-    /// The name under which it is sent.
     name: &'static str,
     /// The type of the input: `text`, `email`, `password`, `search`, `number`.
     #[prop(default = "text")]
     kind: &'static str,
-    /// What stands in it. Never given back for passwords.
+    /// What stands in it while the form is fresh. Never given back for passwords.
     #[prop(optional, into)]
     value: String,
-    /// What is wrong with what was typed.
-    #[prop(optional_no_strip)]
-    problem: Option<String>,
+    #[prop(optional_no_strip)] problem: Option<String>,
     #[prop(optional, into)] help: String,
     /// What the browser may fill in: `username`, `current-password`, `new-password`, `name`, `off`.
     #[prop(optional, into)]
@@ -91,9 +111,7 @@ pub fn Field(
     /// An example of what is meant, never the label.
     #[prop(optional, into)]
     placeholder: Option<String>,
-    /// For the one form of a page.
-    #[prop(optional)]
-    large: bool,
+    #[prop(optional)] large: bool,
     /// Shown but not to be changed, and sent with the form.
     #[prop(optional)]
     readonly: bool,
@@ -101,7 +119,8 @@ pub fn Field(
     #[prop(optional, into)]
     id: Option<String>,
 ) -> AnyView {
-    let frame = Frame { id: id_of(id, name), label: label.clone(), optional: !required && !readonly, help, problem };
+    let optional = !required && !readonly;
+    let (frame, value) = Frame::of(&form, name, Frame { id: id_of(id, name), label, optional, help, problem }, value);
     let value = if kind == "password" { String::new() } else { value };
     let class = if large { "input lg" } else { "input" };
     let control = view! {
@@ -128,8 +147,8 @@ pub fn Field(
 /// A choice out of a long list.
 #[component]
 pub fn SelectField(
+    #[prop(optional, into)] form: FormState,
     #[prop(into)] label: String,
-    /// The name under which it is sent.
     name: &'static str,
     options: Vec<(String, String)>,
     #[prop(optional, into)] value: String,
@@ -138,14 +157,11 @@ pub fn SelectField(
     /// What script proposes where the server knows nothing yet: `time-zone`, the browser's.
     #[prop(optional, into)]
     propose: Option<&'static str>,
-    /// For the one form of a page.
-    #[prop(optional)]
-    large: bool,
-    /// The id, where two forms of a page have a field of the same name.
-    #[prop(optional, into)]
-    id: Option<String>,
+    #[prop(optional)] large: bool,
+    #[prop(optional, into)] id: Option<String>,
 ) -> AnyView {
     let frame = Frame { id: id_of(id, name), label, optional: false, help, problem };
+    let (frame, value) = Frame::of(&form, name, frame, value);
     let class = if large { "select lg" } else { "select" };
     let options: Vec<_> = options
         .into_iter()
@@ -171,27 +187,24 @@ pub fn SelectField(
 /// A field of several lines.
 #[component]
 pub fn TextField(
+    #[prop(optional, into)] form: FormState,
     #[prop(into)] label: String,
-    /// The name under which it is sent.
     name: &'static str,
     #[prop(optional, into)] value: String,
-    /// What is wrong with what was typed.
-    #[prop(optional_no_strip)]
-    problem: Option<String>,
+    #[prop(optional_no_strip)] problem: Option<String>,
     #[prop(optional, into)] help: String,
     /// The lines that are seen.
     #[prop(default = 2)]
     rows: u32,
     #[prop(optional)] required: bool,
     #[prop(optional, into)] maxlength: Option<u32>,
-    /// The id, where two forms of a page have a field of the same name.
-    #[prop(optional, into)]
-    id: Option<String>,
+    #[prop(optional, into)] id: Option<String>,
     /// Whether script colours it as code, by the name of the file in the form's `data-colours`.
     #[prop(optional)]
     code: bool,
 ) -> AnyView {
     let frame = Frame { id: id_of(id, name), label, optional: !required, help, problem };
+    let (frame, value) = Frame::of(&form, name, frame, value);
     let control = view! {
         <textarea
             class="textarea" id=frame.id.clone() name=name rows=rows.to_string()
@@ -219,14 +232,12 @@ pub fn WhyField(
     state: FormState,
     #[prop(default = "Goes to the history with your name.")] help: &'static str,
     #[prop(optional)] readonly: bool,
-    /// The id, where two forms of a page ask for a reason.
-    #[prop(optional, into)]
-    id: Option<String>,
+    #[prop(optional, into)] id: Option<String>,
 ) -> AnyView {
-    let (value, problem, id) = (state.value("why", ""), state.problem("why"), id_of(id, "why"));
+    let id = id_of(id, "why");
     html! {
         <Field
-            id=id label="Why" name="why" value=value problem=problem help=help readonly=readonly autocomplete="off"
+            form=state id=id label="Why" name="why" help=help readonly=readonly autocomplete="off"
             maxlength=MAX_WHY as u32
         />
     }

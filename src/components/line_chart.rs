@@ -35,14 +35,7 @@ pub fn LineChart(
             view! { <span class=line.class><i></i>{line.name.clone()}" "<b>{line.last.clone()}</b></span> }
         })
         .collect();
-    let shapes: Vec<_> = lines
-        .iter()
-        .map(|line| {
-            let path = path(&line.points);
-            let area = format!("{path} L{WIDTH},{HEIGHT} L0,{HEIGHT}Z");
-            view! { <g class=line.class><path class="area" d=area></path><path class="line" d=path></path></g> }
-        })
-        .collect();
+    let shapes: Vec<_> = lines.iter().map(|line| shape(line.class, &line.points)).collect();
     let [top, middle, bottom] = scale;
     let ticks: Vec<_> = ticks.into_iter().map(|tick| view! { <span>{tick}</span> }).collect();
     html! {
@@ -60,6 +53,13 @@ pub fn LineChart(
             </div>
         </div>
     }
+}
+
+/// A line with the area under it, in a plot of 600 by 120.
+pub fn shape(class: &'static str, points: &[f64]) -> AnyView {
+    let path = path(points);
+    let area = format!("{path} L{WIDTH},{HEIGHT} L0,{HEIGHT}Z");
+    html! { <g class=class><path class="area" d=area></path><path class="line" d=path></path></g> }
 }
 
 fn path(points: &[f64]) -> String {

@@ -2,6 +2,12 @@
 
 use leptos::prelude::*;
 
+/// How much of a list is shown: `12 clusters`, `50 of 1,003 people`.
+pub fn shown_of(shown: u64, all: u64, (one, many): (&str, &str)) -> String {
+    let counted = atelier_domain::text::counted(all, one, many);
+    if shown == all { counted } else { format!("{shown} of {counted}") }
+}
+
 /// Where one is in a list, and the ways back and on. A way that does not exist is a disabled link.
 #[component]
 pub fn Pager(

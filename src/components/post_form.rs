@@ -3,6 +3,7 @@
 use atelier_domain::paths;
 use leptos::prelude::*;
 
+use crate::components::button::{Look, SubmitButton};
 use crate::components::why::{Tone, Why};
 use crate::form::FormState;
 
@@ -34,6 +35,26 @@ pub fn PostForm(
             {refusal}
             {children()}
         </form>
+    }
+}
+
+/// The row at the end of a form with its button.
+#[component]
+pub fn SaveRow(
+    label: &'static str,
+    #[prop(default = Look::Plain)] look: Look,
+    #[prop(default = "check")] icon: &'static str,
+    #[prop(default = "Saving…")] pending: &'static str,
+    #[prop(optional_no_strip)] disabled_because: Option<String>,
+    /// What stands beside the button, such as the way back.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> AnyView {
+    html! {
+        <div class="row">
+            <SubmitButton look=look icon=icon pending=pending disabled_because=disabled_because>{label}</SubmitButton>
+            {children.map(|children| children())}
+        </div>
     }
 }
 

@@ -66,6 +66,16 @@ impl Query {
         self.without(&["after", "before"])
     }
 
+    /// The same list from another place on; the first needs no number.
+    pub fn turned(&self, key: &str, from: usize) -> String {
+        self.clone().with(key, &if from == 0 { String::new() } else { from.to_string() }).url()
+    }
+
+    /// The page that begins after so many.
+    pub fn after(&self, count: usize) -> String {
+        self.turned("after", count)
+    }
+
     pub fn path(&self) -> &str {
         &self.path
     }

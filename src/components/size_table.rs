@@ -5,6 +5,7 @@ use atelier_studio::sizes::row::{QuotaLeft, SizeRow};
 use leptos::prelude::*;
 
 use crate::components::field::problem_line;
+use crate::components::table::heads;
 
 /// The table of sizes with a radio button each.
 #[component]
@@ -72,23 +73,19 @@ pub fn SizeTable(
         })
         .collect();
     // In pieces: as one view its type is deeper than the compiler follows.
-    let head = html! {
-        <thead>
-            <tr>
-                <th scope="col">"Size"</th>
-                <th scope="col" class="right">"Cores"</th>
-                <th scope="col" class="right">"Memory"</th>
-                <th scope="col" class="right">"GPUs"</th>
-                <th scope="col" class="right">"Price per hour"</th>
-                <th scope="col">"Room"</th>
-                <th scope="col">"Quota used"</th>
-            </tr>
-        </thead>
-    };
+    let head = heads(&[
+        ("Size", ""),
+        ("Cores", "right"),
+        ("Memory", "right"),
+        ("GPUs", "right"),
+        ("Price per hour", "right"),
+        ("Room", ""),
+        ("Quota used", ""),
+    ]);
     let table = html! {
         <table class="table sizes">
             <caption class="sr">"Sizes with their price and what is left of the quota"</caption>
-            {head}
+            <thead><tr>{head}</tr></thead>
             <tbody>{none}{rows}</tbody>
         </table>
     };

@@ -9,123 +9,69 @@ use leptos::prelude::*;
 
 use crate::components::icon::Glyph;
 
-/// Every state that the portal shows, in one table with its word, shape and colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateWord {
-    /// A person whose browser asked for something in the last minutes.
-    Online,
-    /// A person who is not here at the moment.
-    Away,
-    /// An account whose temporary password has not been replaced yet.
-    Waiting,
-    /// A disabled account.
-    Disabled,
-    /// The session that asks.
-    ThisSession,
-    /// Another session that is alive.
-    Active,
-    /// A node or a job that works.
-    Running,
-    /// A node without a job.
-    Idle,
-    /// A node on its way.
-    Preparing,
-    /// A node on its way out.
-    Leaving,
-    /// A node that doesn't answer.
-    Unusable,
-    /// A node that was taken back.
-    Preempted,
-    /// A cluster with as many nodes as it goes for.
-    Steady,
-    /// A cluster whose nodes come or go.
-    Resizing,
-    /// An instance that is being given to its new owner.
-    Transferring,
-    /// A cluster that starts nothing.
-    Paused,
-    /// A cluster that is going.
-    Deleting,
-    /// A job that waits.
-    Queued,
-    /// A job that its nodes start.
-    Starting,
-    /// A job whose outputs are collected.
-    Finalizing,
-    /// A job that is being ended.
-    CancelRequested,
-    /// A job of which a node is lost.
-    NotResponding,
-    /// A job that ended well.
-    Completed,
-    /// A job that ended otherwise.
-    Failed,
-    /// A job that was canceled.
-    Canceled,
-    /// An instance whose first node is on its way.
-    Creating,
-    /// An instance that Atelier sets up.
-    SettingUp,
-    /// An instance whose scripts run.
-    RunningScripts,
-    /// An instance on which jobs run.
-    JobRunning,
-    /// An instance whose node leaves.
-    Stopping,
-    /// An instance without a node.
-    Stopped,
-    /// An instance whose applications start again.
-    Restarting,
-    /// An instance that never had a node.
-    CreationFailed,
-    /// An instance that could not be set up.
-    SetUpFailed,
-    /// An instance whose scripts failed.
-    ScriptsFailed,
-    /// An instance whose node is silent.
-    Unknown,
+/// Makes the enum out of its one table.
+macro_rules! states {
+    ($($state:ident, $word:literal, $glyph:literal, $colour:literal;)*) => {
+        /// Every state that the portal shows.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum StateWord {
+            $($state),*
+        }
+
+        impl StateWord {
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$state),*];
+
+            /// The word, the glyph and the value of `data-state`, which chooses the colour.
+            const fn row(self) -> (&'static str, &'static str, &'static str) {
+                match self {
+                    $(Self::$state => ($word, $glyph, $colour)),*
+                }
+            }
+        }
+    };
+}
+
+states! {
+    Online, "Online", "running", "online";
+    Away, "Away", "idle", "away";
+    Waiting, "Waiting for first sign-in", "queued", "queued";
+    Disabled, "Disabled", "denied", "disabled";
+    ThisSession, "This session", "running", "online";
+    Active, "Active", "idle", "away";
+    Running, "Running", "running", "running";
+    Idle, "Idle", "idle", "idle";
+    Preparing, "Preparing", "starting", "preparing";
+    Leaving, "Leaving", "leaving", "leaving";
+    Unusable, "Unusable", "failed", "unusable";
+    Preempted, "Preempted", "preempted", "preempted";
+    Steady, "Steady", "running", "running";
+    Resizing, "Resizing", "starting", "starting";
+    Transferring, "Changing hands", "starting", "starting";
+    Paused, "Paused", "warning", "warning";
+    Deleting, "Deleting", "leaving", "leaving";
+    Queued, "Queued", "queued", "queued";
+    Starting, "Starting", "starting", "starting";
+    Finalizing, "Finalizing", "starting", "starting";
+    CancelRequested, "Canceling", "leaving", "leaving";
+    NotResponding, "Not responding", "unknown", "unknown";
+    Completed, "Completed", "succeeded", "succeeded";
+    Failed, "Failed", "failed", "failed";
+    Canceled, "Canceled", "canceled", "canceled";
+    Creating, "Creating", "starting", "starting";
+    SettingUp, "Setting up", "starting", "starting";
+    RunningScripts, "Running scripts", "starting", "starting";
+    JobRunning, "Running jobs", "busy", "running";
+    Stopping, "Stopping", "stopping", "stopping";
+    Stopped, "Stopped", "stopped", "stopped";
+    Restarting, "Restarting", "starting", "starting";
+    CreationFailed, "Creation failed", "failed", "failed";
+    SetUpFailed, "Set-up failed", "failed", "failed";
+    ScriptsFailed, "Scripts failed", "failed", "failed";
+    Unknown, "Unknown", "unknown", "unknown";
 }
 
 impl StateWord {
-    pub const ALL: [Self; 36] = [
-        Self::Online,
-        Self::Away,
-        Self::Waiting,
-        Self::Disabled,
-        Self::ThisSession,
-        Self::Active,
-        Self::Running,
-        Self::Idle,
-        Self::Preparing,
-        Self::Leaving,
-        Self::Unusable,
-        Self::Preempted,
-        Self::Steady,
-        Self::Resizing,
-        Self::Transferring,
-        Self::Paused,
-        Self::Deleting,
-        Self::Queued,
-        Self::Starting,
-        Self::Finalizing,
-        Self::CancelRequested,
-        Self::NotResponding,
-        Self::Completed,
-        Self::Failed,
-        Self::Canceled,
-        Self::Creating,
-        Self::SettingUp,
-        Self::RunningScripts,
-        Self::JobRunning,
-        Self::Stopping,
-        Self::Stopped,
-        Self::Restarting,
-        Self::CreationFailed,
-        Self::SetUpFailed,
-        Self::ScriptsFailed,
-        Self::Unknown,
-    ];
-
     /// The state of a person in a list of people.
     pub const fn of_person(state: AccountState, is_online: bool) -> Self {
         match (state, is_online) {
@@ -205,48 +151,6 @@ impl StateWord {
     /// The word for people.
     pub const fn word(self) -> &'static str {
         self.row().0
-    }
-
-    /// The word, the glyph and the value of `data-state`, which chooses the colour.
-    const fn row(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::Online => ("Online", "running", "online"),
-            Self::Away => ("Away", "idle", "away"),
-            Self::Waiting => ("Waiting for first sign-in", "queued", "queued"),
-            Self::Disabled => ("Disabled", "denied", "disabled"),
-            Self::ThisSession => ("This session", "running", "online"),
-            Self::Active => ("Active", "idle", "away"),
-            Self::Running => ("Running", "running", "running"),
-            Self::Idle => ("Idle", "idle", "idle"),
-            Self::Preparing => ("Preparing", "starting", "preparing"),
-            Self::Leaving => ("Leaving", "leaving", "leaving"),
-            Self::Unusable => ("Unusable", "failed", "unusable"),
-            Self::Preempted => ("Preempted", "preempted", "preempted"),
-            Self::Steady => ("Steady", "running", "running"),
-            Self::Resizing => ("Resizing", "starting", "starting"),
-            Self::Transferring => ("Changing hands", "starting", "starting"),
-            Self::Paused => ("Paused", "warning", "warning"),
-            Self::Deleting => ("Deleting", "leaving", "leaving"),
-            Self::Queued => ("Queued", "queued", "queued"),
-            Self::Starting => ("Starting", "starting", "starting"),
-            Self::Finalizing => ("Finalizing", "starting", "starting"),
-            Self::CancelRequested => ("Canceling", "leaving", "leaving"),
-            Self::NotResponding => ("Not responding", "unknown", "unknown"),
-            Self::Completed => ("Completed", "succeeded", "succeeded"),
-            Self::Failed => ("Failed", "failed", "failed"),
-            Self::Canceled => ("Canceled", "canceled", "canceled"),
-            Self::Creating => ("Creating", "starting", "starting"),
-            Self::SettingUp => ("Setting up", "starting", "starting"),
-            Self::RunningScripts => ("Running scripts", "starting", "starting"),
-            Self::JobRunning => ("Running jobs", "busy", "running"),
-            Self::Stopping => ("Stopping", "stopping", "stopping"),
-            Self::Stopped => ("Stopped", "stopped", "stopped"),
-            Self::Restarting => ("Restarting", "starting", "starting"),
-            Self::CreationFailed => ("Creation failed", "failed", "failed"),
-            Self::SetUpFailed => ("Set-up failed", "failed", "failed"),
-            Self::ScriptsFailed => ("Scripts failed", "failed", "failed"),
-            Self::Unknown => ("Unknown", "unknown", "unknown"),
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Card, Look, PostForm, SubmitButton, TextField};
+use crate::components::{Card, PostForm, SaveRow, TextField};
 use crate::form::FormState;
 
 /// The tags, in a form for who may change them.
@@ -31,12 +31,9 @@ pub fn TagsCard(
         <Card heading="Tags">
             <PostForm function=function state=state.clone() hidden=hidden>
                 <TextField
-                    label="Tags" name="tags" value=state.value("tags", &typed) problem=state.problem("tags") rows=3
-                    help="One a line, such as project=churn."
+                    form=&state label="Tags" name="tags" value=&typed rows=3 help="One a line, such as project=churn."
                 />
-                <div class="row">
-                    <SubmitButton look=Look::Plain pending="Saving…" icon="tag">"Save tags"</SubmitButton>
-                </div>
+                <SaveRow label="Save tags" icon="tag"/>
             </PostForm>
         </Card>
     }

@@ -4,6 +4,23 @@ use atelier_domain::Timestamp;
 use atelier_studio::clock;
 use leptos::prelude::*;
 
+use crate::viewer::Viewer;
+
+/// An instant as its viewer says it: `2 min ago`.
+pub fn ago(viewer: &Viewer, at: Timestamp) -> AnyView {
+    html! { <Time at=at now=viewer.now zone=viewer.time_zone.clone()/> }
+}
+
+/// The same, or words in its place.
+pub fn ago_or(viewer: &Viewer, at: Option<Timestamp>, otherwise: &'static str) -> AnyView {
+    at.map_or_else(|| otherwise.into_any(), |at| ago(viewer, at))
+}
+
+/// Day and clock, for what must be told apart to the minute.
+pub fn at_time(viewer: &Viewer, at: Timestamp) -> AnyView {
+    html! { <Time at=at now=viewer.now zone=viewer.time_zone.clone() absolute=true/> }
+}
+
 /// An instant as people say it, with the exact time and zone on hover and in RFC 3339 for machines.
 #[component]
 pub fn Time(

@@ -1,6 +1,6 @@
 //! Compute: instances, clusters, attached machines and serverless jobs, a tab each.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use leptos::prelude::*;
@@ -18,11 +18,11 @@ pub fn ComputeStart() -> impl IntoView {
 /// One kind of compute, by the tab in the address.
 #[component]
 pub fn ComputePage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Compute,
-        needs: Some((Action::InstanceRead, Whose::Others)),
-        topics: &[Topic::Instances, Topic::Clusters, Topic::Jobs, Topic::Engine],
-    };
+    let place = Place::of(
+        NavItem::Compute,
+        Action::InstanceRead,
+        &[Topic::Instances, Topic::Clusters, Topic::Jobs, Topic::Engine],
+    );
     studio(place, |visit| match param("tab").as_str() {
         "instances" => crate::instances::pages::list::tab(visit),
         "clusters" => crate::clusters::pages::list::tab(visit),

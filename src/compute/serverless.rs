@@ -2,12 +2,11 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::paths;
-use atelier_domain::text::counted;
 use atelier_studio::counts::{ComputeCounts, compute_counts};
 use atelier_studio::jobs::serverless::{ServerlessJob, ServerlessPage, serverless};
 use leptos::prelude::*;
 
-use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, Table, Time, heads};
+use crate::components::{EmptyState, LinkButton, Look, StateTag, StateWord, Table, ago, heads, shown_of};
 use crate::frame::compute::framed;
 use crate::frame::{Visit, help, load};
 use crate::server::caller::here;
@@ -49,11 +48,7 @@ fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
     let submit = view! {
         <LinkButton href=href look=Look::Primary icon="plus" disabled_because=refusal>"Submit job"</LinkButton>
     };
-    let all = page.all;
-    let text = match page.jobs.len() as u64 {
-        shown if shown == all => counted(all, "job", "jobs"),
-        shown => format!("{shown} of {}", counted(all, "job", "jobs")),
-    };
+    let text = shown_of(page.jobs.len() as u64, page.all, ("job", "jobs"));
     let rows: Vec<_> = page.jobs.into_iter().map(|job| line(visit, job, &page.currency)).collect();
     let inside = view! {
         <div data-live="serverless" data-announce="job|jobs">
@@ -72,7 +67,6 @@ fn show(visit: &Visit, page: ServerlessPage, counts: ComputeCounts) -> AnyView {
 }
 
 fn line(visit: &Visit, job: ServerlessJob, currency: &str) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let href = paths::job(visit.slug(), &job.id.to_string());
     let since = job.started.unwrap_or(job.submitted);
     let facts = format!("{}, {}", job.id, job.owner);
@@ -83,7 +77,7 @@ fn line(visit: &Visit, job: ServerlessJob, currency: &str) -> AnyView {
             <td><StateTag state=StateWord::of_job(job.state) reason=job.why/></td>
             <td class="c-size nowrap">{job.size}" "{crate::components::tier_tag(job.tier)}</td>
             <td class="right" data-label="Nodes">{job.nodes}</td>
-            <td class="right nowrap c-cpu"><Time at=since now=now zone=zone/></td>
+            <td class="right nowrap c-cpu">{ago(&visit.viewer, since)}</td>
             <td class="right nowrap c-cpu">{cost}</td>
         </tr>
     }

@@ -42,7 +42,7 @@ pub async fn save_environment(#[server(flatten)] form: EnvironmentForm) -> Resul
         known => commands::add_version(&caller, known, &request).await?,
     };
     let next = paths::named_environment(&caller.actor()?.workspace.slug, name.as_str());
-    let built = if build && caller.studio.environments().library().builds() { " It is being built." } else { "" };
+    let built = if build && caller.studio.environments().named().builds() { " It is being built." } else { "" };
     Ok(Done::go(next, format!("{name}:{version} is saved.{built}")))
 }
 

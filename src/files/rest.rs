@@ -8,52 +8,31 @@ use atelier_studio::files::count;
 use atelier_studio::files::desk::{Desk, Use};
 use axum::extract::{Path, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::error::AppError;
 use crate::files::http::{download, pieces, take};
-use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{When, created, json};
+use crate::server::rest::view::{When, created, json, listed, object, ok};
 
 /// The most entries of one answer.
 const MOST: usize = 10_000;
 
 /// A file or folder.
-#[derive(Debug, Serialize)]
-struct EntryView {
-    path: String,
-    name: String,
-    kind: &'static str,
-    size: u64,
-    changed: When,
-    /// Who may look at it: `everybody` or `owner`.
-    open_to: &'static str,
-    /// Changes with its content; for `If-Match`.
-    version: String,
-}
-
-impl EntryView {
-    fn of(path: &FilePath, entry: Entry) -> Self {
-        Self {
-            path: path.as_str().to_owned(),
-            kind: entry.kind.key(),
-            size: entry.size,
-            changed: When(Timestamp(entry.changed)),
-            open_to: if entry.is_open() { "everybody" } else { "owner" },
-            name: entry.name,
-            version: entry.version,
-        }
+fn view(path: &FilePath, entry: Entry) -> impl Serialize + use<> {
+    object! {
+        path: path.as_str().to_owned(),
+        kind: entry.kind.key(),
+        size: entry.size,
+        changed: When(Timestamp(entry.changed)),
+        open_to: if entry.is_open() { "everybody" } else { "owner" },
+        name: entry.name,
+        // Changes with its content; for `If-Match`.
+        version: entry.version,
     }
-}
-
-#[derive(Debug, Serialize)]
-struct ListView {
-    path: String,
-    entries: Vec<EntryView>,
-    total: usize,
-    next: Option<String>,
 }
 
 /// A refusal with the status that fits files.
@@ -91,10 +70,9 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     let listing = atelier_studio::files::list::list_part(caller, &desk, &path, wanted).await.map_err(refused)?;
     let last = skip + listing.entries.len();
     let next = (last < listing.matching).then(|| rest.going_on("/api/v1/files", &last.to_string()));
-    let entries =
-        listing.entries.into_iter().filter_map(|entry| Some(EntryView::of(&path.join(&entry.name).ok()?, entry)));
-    let view = ListView { path: path.as_str().to_owned(), entries: entries.collect(), total: listing.matching, next };
-    Ok(json(StatusCode::OK, &view))
+    let entries = listing.entries.into_iter().filter_map(|entry| Some(view(&path.join(&entry.name).ok()?, entry)));
+    let entries = entries.collect::<Vec<_>>();
+    ok(&object! { path: path.as_str(), entries: entries, total: listing.matching, next: next })
 }
 
 fn order(text: &str) -> Option<Order> {
@@ -107,27 +85,24 @@ fn order(text: &str) -> Option<Order> {
 }
 
 /// `GET /files/stat/{path}`.
-pub async fn stat(asked: Asked, parameters: Parameters, Path(path): Path<String>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn stat(asked: Asked, _: NoParameters, Path(path): Path<String>) -> Answered {
     let caller = &asked.caller;
     let desk = Desk::open(caller).await?;
     let path = Desk::path(&path)?;
     desk.check(caller, &path, Use::Read).await?;
     let wanted = path.clone();
     let entry = desk.work(caller, Use::Read, move |area, who| area.look(who, &wanted)).await.map_err(refused)?;
-    Ok(json(StatusCode::OK, &EntryView::of(&path, entry)))
+    ok(&view(&path, entry))
 }
 
 /// `GET /files/content/{path}`, with `Range` and `If-None-Match`.
-pub async fn get(asked: Asked, parameters: Parameters, Path(path): Path<String>, headers: HeaderMap) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn get(asked: Asked, _: NoParameters, Path(path): Path<String>, headers: HeaderMap) -> Answered {
     let (file, entry) = download::open(&asked.caller, &path).await.map_err(refused)?;
     Ok(download::send(file, &entry, &headers))
 }
 
 /// `PUT /files/content/{path}`, with `If-Match` or `If-None-Match: *`.
-pub async fn put(asked: Asked, parameters: Parameters, Path(path): Path<String>, request: Request) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn put(asked: Asked, _: NoParameters, Path(path): Path<String>, request: Request) -> Answered {
     let caller = &asked.caller;
     let desk = Desk::open(caller).await?;
     let path = Desk::path(&path)?;
@@ -140,7 +115,7 @@ pub async fn put(asked: Asked, parameters: Parameters, Path(path): Path<String>,
     take::prepare(caller, &desk, &path, &expect).await.map_err(refused)?;
     let entry = take::body(caller, &desk, path.clone(), expect, request.into_body()).await.map_err(refused)?;
     let tag = format!("\"{}\"", entry.version);
-    let mut response = json(StatusCode::CREATED, &EntryView::of(&path, entry));
+    let mut response = json(StatusCode::CREATED, &view(&path, entry));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         response.headers_mut().insert(header::ETAG, tag);
     }
@@ -161,8 +136,7 @@ fn expected(headers: &HeaderMap) -> Answered<Expect> {
 }
 
 /// `DELETE /files/content/{path}`: to the trash.
-pub async fn delete(asked: Asked, parameters: Parameters, Path(path): Path<String>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn delete(asked: Asked, _: NoParameters, Path(path): Path<String>) -> Answered {
     let path = Desk::path(&path)?;
     let (_, problem) = atelier_studio::files::commands::discard(&asked.caller, &[path]).await.map_err(refused)?;
     match problem {
@@ -178,13 +152,12 @@ pub struct FolderRequest {
 }
 
 /// `POST /files/folders`.
-pub async fn make_folder(asked: Asked, parameters: Parameters, Json(new): Json<FolderRequest>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn make_folder(asked: Asked, _: NoParameters, Json(new): Json<FolderRequest>) -> Answered {
     let path = Desk::path(&new.path)?;
     let parent = path.parent().ok_or_else(|| Refusal::field("path", "A folder has a name."))?;
     let (path, entry) =
         atelier_studio::files::commands::add_folder(&asked.caller, &parent, path.name()).await.map_err(refused)?;
-    Ok(json(StatusCode::CREATED, &EntryView::of(&path, entry)))
+    Ok(json(StatusCode::CREATED, &view(&path, entry)))
 }
 
 #[derive(Debug, Deserialize)]
@@ -195,32 +168,28 @@ pub struct MoveRequest {
 }
 
 /// `POST /files/move`.
-pub async fn shift(asked: Asked, parameters: Parameters, Json(new): Json<MoveRequest>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn shift(asked: Asked, _: NoParameters, Json(new): Json<MoveRequest>) -> Answered {
     let field = |name: &'static str| move |problem: Problem| Refusal::field(name, problem.message);
     let from = FilePath::parse(&new.from).map_err(field("from"))?;
     let to = FilePath::parse(&new.to).map_err(field("to"))?;
     let entry = atelier_studio::files::commands::shift(&asked.caller, &from, &to).await.map_err(refused)?;
-    Ok(json(StatusCode::OK, &EntryView::of(&to, entry)))
+    ok(&view(&to, entry))
 }
 
 /// `GET /files/zip/{path}`: a folder as one archive.
-pub async fn zip(asked: Asked, parameters: Parameters, Path(path): Path<String>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn zip(asked: Asked, _: NoParameters, Path(path): Path<String>) -> Answered {
     download::archive(&asked.caller, &path).await.map_err(refused)
 }
 
 /// `POST /files/uploads`.
-pub async fn begin(asked: Asked, parameters: Parameters, Json(new): Json<pieces::Begin>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn begin(asked: Asked, _: NoParameters, Json(new): Json<pieces::Begin>) -> Answered {
     let upload = pieces::begin(&asked.caller, new).await.map_err(refused)?;
     Ok(created(&format!("/api/v1/files/uploads/{}", upload.id), &upload))
 }
 
 /// `GET /files/uploads/{id}`.
-pub async fn look(asked: Asked, parameters: Parameters, Path(id): Path<String>) -> Answered {
-    parameters.none_left(&[])?;
-    Ok(json(StatusCode::OK, &pieces::look(&asked.caller, id).await.map_err(refused)?))
+pub async fn look(asked: Asked, _: NoParameters, Path(id): Path<String>) -> Answered {
+    ok(&pieces::look(&asked.caller, id).await.map_err(refused)?)
 }
 
 /// `PUT /files/uploads/{id}?offset=…`.
@@ -229,100 +198,64 @@ pub async fn add(asked: Asked, mut parameters: Parameters, Path(id): Path<String
     parameters.none_left(&["offset"])?;
     let offset = offset.ok_or_else(|| Refusal::field("offset", "Say at which byte the piece begins: ?offset=0."))?;
     let upload = pieces::add(&asked.caller, id, offset, request.into_body()).await.map_err(refused)?;
-    Ok(json(StatusCode::OK, &upload))
+    ok(&upload)
 }
 
 /// `DELETE /files/uploads/{id}`.
-pub async fn abandon(asked: Asked, parameters: Parameters, Path(id): Path<String>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn abandon(asked: Asked, _: NoParameters, Path(id): Path<String>) -> Answered {
     pieces::abandon(&asked.caller, id).await.map_err(refused)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-#[derive(Debug, Serialize)]
-struct UsageView {
-    bytes: u64,
-    files: u64,
-    trash: u64,
-    uploads: u64,
-    limit: Option<u64>,
-    disk_free: u64,
-    counted: When,
-}
-
 /// `GET /files/usage`: the caller's own.
-pub async fn usage(asked: Asked, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn usage(asked: Asked, _: NoParameters) -> Answered {
     let caller = &asked.caller;
     let desk = Desk::open(caller).await?;
     let (_, at) = count::usage(caller, &desk, true).await?;
     let used = count::used_by(caller, &desk).await?;
     let limit = caller.checked(caller.store().files_limit(&caller.actor()?.workspace.id).await)?;
     let (disk_free, _) = desk.work(caller, Use::Read, |area, _| area.room()).await?;
-    let view = UsageView {
+    ok(&object! {
         bytes: used.bytes,
         files: used.files,
         trash: used.trash,
         uploads: used.uploads,
-        limit,
-        disk_free,
+        limit: limit,
+        disk_free: disk_free,
         counted: When(at),
-    };
-    Ok(json(StatusCode::OK, &view))
-}
-
-#[derive(Debug, Serialize)]
-struct DeletedView {
-    id: String,
-    path: String,
-    kind: &'static str,
-    size: u64,
-    deleted: When,
-}
-
-#[derive(Debug, Serialize)]
-struct TrashView {
-    entries: Vec<DeletedView>,
+    })
 }
 
 /// `GET /files/trash`: the caller's own.
-pub async fn trash(asked: Asked, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
-    let view = |one: Deleted| DeletedView {
-        path: one.path.as_str().to_owned(),
-        kind: one.kind.key(),
-        size: one.size,
-        deleted: When(Timestamp(one.at)),
-        id: one.id,
+pub async fn trash(asked: Asked, _: NoParameters) -> Answered {
+    let view = |one: Deleted| {
+        object! {
+            id: one.id,
+            path: one.path.as_str().to_owned(),
+            kind: one.kind.key(),
+            size: one.size,
+            deleted: When(Timestamp(one.at)),
+        }
     };
-    let entries = atelier_studio::files::list::trash(&asked.caller).await?.into_iter().map(view).collect();
-    Ok(json(StatusCode::OK, &TrashView { entries }))
+    listed("entries", atelier_studio::files::list::trash(&asked.caller).await?.into_iter().map(view))
 }
 
 /// `DELETE /files/trash`: all of it, for good.
-pub async fn empty_trash(asked: Asked, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn empty_trash(asked: Asked, _: NoParameters) -> Answered {
     atelier_studio::files::commands::purge(&asked.caller, None).await.map_err(refused)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// `DELETE /files/trash/{id}`: one thing, for good.
-pub async fn purge(asked: Asked, parameters: Parameters, Path(id): Path<String>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn purge(asked: Asked, _: NoParameters, Path(id): Path<String>) -> Answered {
     match atelier_studio::files::commands::purge(&asked.caller, Some(id)).await.map_err(refused)? {
         0 => Err(Refusal::not_found("thing in the trash")),
         _ => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
-#[derive(Debug, Serialize)]
-struct RestoredView {
-    path: String,
-}
-
 /// `POST /files/trash/{id}/restore`.
-pub async fn restore(asked: Asked, parameters: Parameters, Path(id): Path<String>) -> Answered<Response> {
-    parameters.none_left(&[])?;
+pub async fn restore(asked: Asked, _: NoParameters, Path(id): Path<String>) -> Answered {
     let path = atelier_studio::files::commands::bring_back(&asked.caller, &id).await.map_err(refused)?;
-    Ok(json(StatusCode::OK, &RestoredView { path: path.as_str().to_owned() }))
+    ok(&json!({ "path": path.as_str() }))
 }

@@ -41,9 +41,11 @@ pub fn problem(viewer: &Viewer, error: AppError) -> AnyView {
             page::redirect(paths::SIGN_IN);
             ().into_any()
         }
-        AppError::Invalid { .. } | AppError::Refused { .. } | AppError::TooMany { .. } | AppError::Transport { .. } => {
-            wrong_request(viewer, &error)
-        }
+        AppError::Invalid { .. }
+        | AppError::Refused { .. }
+        | AppError::TooMany { .. }
+        | AppError::Unavailable { .. }
+        | AppError::Transport { .. } => wrong_request(viewer, &error),
         AppError::Internal { request } => broken(viewer, &request),
     }
 }

@@ -11,7 +11,7 @@ use atelier_domain::paths;
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
-use crate::components::{NavItem, Shell};
+use crate::components::{Banner, NavItem, Shell, Tone};
 use crate::error::AppError;
 use crate::form::{Flash, FormState};
 use crate::server::page;
@@ -27,6 +27,18 @@ pub struct Place {
     pub topics: &'static [Topic],
 }
 
+impl Place {
+    /// A page that needs a right on everybody's things.
+    pub const fn of(nav: NavItem, action: Action, topics: &'static [Topic]) -> Self {
+        Self { nav, needs: Some((action, Whose::Others)), topics }
+    }
+
+    /// A page for which the right on one's own things is enough.
+    pub const fn own(nav: NavItem, action: Action, topics: &'static [Topic]) -> Self {
+        Self { nav, needs: Some((action, Whose::Own)), topics }
+    }
+}
+
 /// What every page knows of its request.
 #[derive(Clone, Debug)]
 pub struct Visit {
@@ -38,6 +50,12 @@ impl Visit {
     /// The state of the form that posts to the server function `name`.
     pub fn form(&self, name: &str) -> FormState {
         FormState::of(self.flash.as_ref(), name)
+    }
+
+    /// Why the last post of one of these forms was refused, where the form itself does not say it.
+    pub fn refused(&self, forms: &[&str]) -> Option<AnyView> {
+        let text = forms.iter().find_map(|form| self.form(form).refusal())?;
+        Some(view! { <Banner tone=Tone::Failed text=text/> }.into_any())
     }
 
     /// The short name of the workspace, for paths.
@@ -59,7 +77,7 @@ pub fn studio(place: Place, content: impl FnOnce(Visit) -> AnyView + Send + 'sta
     let flash = visit.flash.clone();
     let is_foreign = page::is_foreign_workspace();
     let topics = if denied.is_none() && !is_foreign { place.topics.to_vec() } else { Vec::new() };
-    view! {
+    html! {
         <Shell viewer=viewer.clone() current=place.nav flash=flash topics=topics>
             {match denied {
                 _ if is_foreign => help::not_found(&viewer, "workspace"),
@@ -68,7 +86,6 @@ pub fn studio(place: Place, content: impl FnOnce(Visit) -> AnyView + Send + 'sta
             }}
         </Shell>
     }
-    .into_any()
 }
 
 /// Awaits what a page reads and shows it, or the help page that fits the error.
@@ -78,7 +95,7 @@ where
     Read: Future<Output = Result<T, AppError>> + Send + 'static,
     Show: FnOnce(T) -> AnyView + Send + 'static,
 {
-    view! {
+    html! {
         <Suspense>
             {Suspend::new(async move {
                 match read.await {
@@ -88,7 +105,6 @@ where
             })}
         </Suspense>
     }
-    .into_any()
 }
 
 /// A part of the address by its name in the route.

@@ -6,7 +6,7 @@ use atelier_domain::text::and_list;
 use atelier_studio::history::{HistoryPage, HistoryQuery, list_history};
 use leptos::prelude::*;
 
-use crate::components::{Card, EmptyState, FilterBar, LinkButton, NavItem, Page, Pager, Query, Tone, Why};
+use crate::components::{Card, EmptyState, FilterBar, NavItem, NothingLeft, Page, Pager, Query, Tone, Why};
 use crate::frame::{Place, Visit, load, studio};
 use crate::history::events;
 use crate::server::caller::here;
@@ -14,9 +14,7 @@ use crate::server::caller::here;
 /// What happened, who did it, and why.
 #[component]
 pub fn ActivityPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Activity, needs: Some((Action::HistoryRead, Whose::Own)), topics: &[Topic::History] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Activity, Action::HistoryRead, &[Topic::History]), |visit| {
         let query = Query::here();
         let wanted = HistoryQuery { q: query.get("q").to_owned(), after: query.get("after").to_owned() };
         let read = async move { list_history(&here()?, &wanted).await };
@@ -71,12 +69,6 @@ fn nothing(query: &Query) -> AnyView {
         };
     }
     let clear = query.clone().from_the_start().with("q", "").url();
-    html! {
-        <EmptyState
-            art=false heading=format!("Nothing matches “{typed}”")
-            text="The filter looks at names, at what was done and at the reasons that were given."
-        >
-            <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
-        </EmptyState>
-    }
+    let text = "The filter looks at names, at what was done and at the reasons that were given.";
+    html! { <NothingLeft heading=format!("Nothing matches “{typed}”") text=text clear=clear/> }
 }

@@ -12,35 +12,17 @@ use atelier_studio::schedules::commands as schedule;
 use atelier_studio::schedules::request::{ScheduleRequest, timetable_of};
 use atelier_studio::schedules::week::as_cron;
 use axum::extract::Path;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::error::AppError;
-use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters, OptionalJson};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{When, created, json};
+use crate::server::rest::view::{When, created, listed, object, ok};
 
 /// The times that a schedule is shown with.
 const SHOWN: usize = 5;
 /// The most times of one preview.
 const MOST_PREVIEWED: usize = 100;
-
-#[derive(Debug, Serialize)]
-struct ScheduleView {
-    id: String,
-    instance: String,
-    action: &'static str,
-    sentence: String,
-    cron: Option<String>,
-    recurrence: Option<Parts>,
-    time_zone: String,
-    start: Option<String>,
-    jobs: &'static str,
-    drain_minutes: Option<i64>,
-    enabled: bool,
-    skipped: Option<When>,
-    next: Vec<TimeView>,
-}
 
 /// One time at which it fires.
 #[derive(Debug, Serialize)]
@@ -53,31 +35,28 @@ struct TimeView {
     note: Option<String>,
 }
 
-impl ScheduleView {
-    fn of(instance: &str, id: ScheduleId, schedule: &Schedule, now: Timestamp) -> Self {
-        let timetable = &schedule.timetable;
-        let recurrence = match timetable.trigger() {
+fn view(instance: &str, id: ScheduleId, schedule: &Schedule) -> impl Serialize + use<> {
+    let (timetable, now) = (&schedule.timetable, atelier_engine::clock::now());
+    object! {
+        id: id.to_string(),
+        instance: instance.to_owned(),
+        action: schedule.action.key(),
+        sentence: schedule.sentence(),
+        cron: as_cron(timetable),
+        recurrence: match timetable.trigger() {
             Trigger::Recurrence(recurrence) => Some(Parts::from(recurrence.clone())),
             Trigger::Cron(_) => None,
-        };
-        Self {
-            id: id.to_string(),
-            instance: instance.to_owned(),
-            action: schedule.action.key(),
-            sentence: schedule.sentence(),
-            cron: as_cron(timetable),
-            recurrence,
-            time_zone: timetable.zone().as_str().to_owned(),
-            start: timetable.start().map(String::from),
-            jobs: schedule.jobs.key(),
-            drain_minutes: match schedule.jobs {
-                StopJobs::Drain(span) => Some(span.as_millis() / 60_000),
-                StopJobs::Now | StopJobs::Skip => None,
-            },
-            enabled: schedule.is_enabled,
-            skipped: schedule.dismissed.filter(|at| *at > now).map(When),
-            next: if schedule.is_enabled { times(timetable, SHOWN, now.max(schedule.since), None) } else { Vec::new() },
-        }
+        },
+        time_zone: timetable.zone().as_str().to_owned(),
+        start: timetable.start().map(String::from),
+        jobs: schedule.jobs.key(),
+        drain_minutes: match schedule.jobs {
+            StopJobs::Drain(span) => Some(span.as_millis() / 60_000),
+            StopJobs::Now | StopJobs::Skip => None,
+        },
+        enabled: schedule.is_enabled,
+        skipped: schedule.dismissed.filter(|at| *at > now).map(When),
+        next: if schedule.is_enabled { times(timetable, SHOWN, now.max(schedule.since), None) } else { Vec::new() },
     }
 }
 
@@ -93,27 +72,17 @@ fn times(timetable: &Timetable, count: usize, from: Timestamp, elsewhere: Option
     timetable.preview_with(count, from, zone).into_iter().map(view).collect()
 }
 
-#[derive(Debug, Serialize)]
-struct SchedulesView {
-    schedules: Vec<ScheduleView>,
-}
-
 /// `GET /instances/{name}/schedules`, in the order in which they were made.
-pub async fn list(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn list(asked: Asked, Path(name): Path<String>, _: NoParameters) -> Answered {
     let subject = instance::find(&asked.caller, &name).await?;
     let all = schedule::of(&asked.caller, subject.target()).await?;
-    let now = atelier_engine::clock::now();
-    let name = subject.name.as_str();
-    let schedules = all.iter().map(|(id, one)| ScheduleView::of(name, *id, one, now)).collect();
-    Ok(json(StatusCode::OK, &SchedulesView { schedules }))
+    listed("schedules", all.iter().map(|(id, one)| view(subject.name.as_str(), *id, one)))
 }
 
 /// `GET /instances/{name}/schedules/{id}`.
-pub async fn show(asked: Asked, Path((name, id)): Path<(String, String)>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn show(asked: Asked, Path((name, id)): Path<(String, String)>, _: NoParameters) -> Answered {
     let subject = instance::find(&asked.caller, &name).await?;
-    Ok(json(StatusCode::OK, &view_of(&asked, &subject, parsed(&id)?).await?))
+    ok(&view_of(&asked, &subject, parsed(&id)?).await?)
 }
 
 /// `POST /instances/{name}/schedules`.
@@ -159,7 +128,7 @@ pub async fn change(
         let switch = Order::EnableSchedule { schedule: which, is_enabled };
         instance::carry_out(&asked.caller, id.beside("enabled"), &subject, switch, None).await?;
     }
-    Ok(json(StatusCode::OK, &view_of(&asked, &subject, which).await?))
+    ok(&view_of(&asked, &subject, which).await?)
 }
 
 /// Whether the next time is left out, or counts again.
@@ -187,18 +156,11 @@ pub async fn skip(
     let id = asked.id_for("skip-schedule", &(&name, &id, skip.skip));
     let wanted = Order::SkipSchedule { schedule: which, skips: skip.skip };
     instance::carry_out(&asked.caller, id, &subject, wanted, None).await?;
-    Ok(json(StatusCode::OK, &view_of(&asked, &subject, which).await?))
-}
-
-#[derive(Debug, Serialize)]
-struct GoneView {
-    id: String,
-    state: &'static str,
+    ok(&view_of(&asked, &subject, which).await?)
 }
 
 /// `DELETE /instances/{name}/schedules/{id}`.
-pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, _: NoParameters) -> Answered {
     let subject = instance::find(&asked.caller, &name).await?;
     let which = parsed(&id)?;
     let command = asked.id_for("delete-schedule", &(&name, &id));
@@ -206,7 +168,7 @@ pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, para
     if asked.or_known(&command, found, |_| Some(None)).await?.is_some() {
         instance::carry_out(&asked.caller, command, &subject, Order::RemoveSchedule(which), None).await?;
     }
-    Ok(json(StatusCode::OK, &GoneView { id, state: "deleted" }))
+    ok(&json!({ "id": id, "state": "deleted" }))
 }
 
 /// What is to be previewed.
@@ -221,41 +183,31 @@ pub struct Preview {
     elsewhere: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct PreviewView {
-    sentence: String,
-    time_zone: String,
-    elsewhere: Option<String>,
-    times: Vec<TimeView>,
-}
-
 /// `POST /schedules/preview`: when that would fire, without saving anything.
 pub async fn preview(asked: Asked, Json(wanted): Json<Preview>) -> Answered {
     asked.caller.authorise(atelier_domain::access::Action::InstanceRead).await?;
-    let Preview { cron, recurrence, time_zone, start, .. } = &wanted;
+    let Preview { cron, recurrence, time_zone, start, count, elsewhere } = wanted;
     let timetable = timetable_of(cron.as_deref(), recurrence.as_ref(), time_zone.as_deref(), start.as_deref());
     let timetable = timetable.map_err(Refusal::invalid)?;
-    let count = wanted.count.unwrap_or(SHOWN);
+    let count = count.unwrap_or(SHOWN);
     if count == 0 || count > MOST_PREVIEWED {
         return Err(Refusal::field("count", format!("A preview has 1 to {MOST_PREVIEWED} times; this is {count}.")));
     }
-    let elsewhere = wanted.elsewhere.as_deref().map(Zone::parse).transpose();
+    let elsewhere = elsewhere.as_deref().map(Zone::parse).transpose();
     let elsewhere = elsewhere.map_err(|problem| Refusal::field("elsewhere", problem.message))?;
-    let now = atelier_engine::clock::now();
-    let view = PreviewView {
+    ok(&object! {
         sentence: timetable.sentence(),
-        time_zone: timetable.zone().as_str().to_owned(),
-        elsewhere: elsewhere.as_ref().map(|zone| zone.as_str().to_owned()),
-        times: times(&timetable, count, now, elsewhere.as_ref()),
-    };
-    Ok(json(StatusCode::OK, &view))
+        time_zone: timetable.zone().as_str(),
+        elsewhere: elsewhere.as_ref().map(Zone::as_str),
+        times: times(&timetable, count, atelier_engine::clock::now(), elsewhere.as_ref()),
+    })
 }
 
 fn parsed(id: &str) -> Answered<ScheduleId> {
     ScheduleId::parse(id).ok_or_else(|| Refusal::not_found("schedule"))
 }
 
-async fn view_of(asked: &Asked, subject: &Subject, id: ScheduleId) -> Result<ScheduleView, AppError> {
+async fn view_of(asked: &Asked, subject: &Subject, id: ScheduleId) -> Answered<impl Serialize> {
     let schedule = schedule::find(&asked.caller, subject.target(), id).await?;
-    Ok(ScheduleView::of(subject.name.as_str(), id, &schedule, atelier_engine::clock::now()))
+    Ok(view(subject.name.as_str(), id, &schedule))
 }

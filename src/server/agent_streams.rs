@@ -1,6 +1,7 @@
 //! Where agents dial for a stream that was asked of them: after the handshake the connection is theirs to
 //! carry bytes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use atelier_engine::fleet::Fleet;
@@ -14,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::upgrade::downcast;
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::server::connections::{Place, Quiet};
 use crate::server::state::AppState;
 
 /// How long an agent may take to give a connection; nobody waits longer for a stream.
@@ -28,6 +30,9 @@ pub async fn connect(State(state): State<AppState>, mut request: Request) -> Res
     let fleet = state.fleet().clone();
     if !fleet.awaits_stream(&ticket) {
         return (StatusCode::NOT_FOUND, "nobody waits for this stream").into_response();
+    }
+    if let Some(place) = request.extensions().get::<Arc<Place>>() {
+        place.known_agent();
     }
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
         return (StatusCode::UPGRADE_REQUIRED, "this connection cannot become a stream").into_response();
@@ -72,8 +77,8 @@ pub fn bare(upgraded: Upgraded) -> Wire {
         Ok(parts) => return Wire::from(parts.io.into_inner()).with_early(&parts.read_buf),
         Err(upgraded) => upgraded,
     };
-    match downcast::<TokioIo<TcpStream>>(upgraded) {
-        Ok(parts) => Wire::from(parts.io.into_inner()).with_early(&parts.read_buf),
+    match downcast::<TokioIo<Quiet<TcpStream>>>(upgraded) {
+        Ok(parts) => Wire::from(parts.io.into_inner().into_inner()).with_early(&parts.read_buf),
         Err(upgraded) => Wire::other(TokioIo::new(upgraded)),
     }
 }

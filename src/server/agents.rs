@@ -3,6 +3,7 @@
 
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use atelier_engine::fleet::{Fleet, Folders, Frame};
 use atelier_protocol::MAX_FRAME;
@@ -20,6 +21,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use crate::server::connections::Place;
 use crate::server::read_limit::ReadLimited;
 use crate::server::request::says;
 use crate::server::state::AppState;
@@ -36,10 +38,10 @@ pub async fn connect(State(state): State<AppState>, mut request: Request) -> Res
     let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
         return (StatusCode::UPGRADE_REQUIRED, "this connection cannot become a WebSocket").into_response();
     };
-    let fleet = state.fleet().clone();
+    let (fleet, place) = (state.fleet().clone(), request.extensions_mut().remove::<Arc<Place>>());
     tokio::spawn(async move {
         match upgrade.await {
-            Ok(upgraded) => serve(fleet, TokioIo::new(upgraded)).await,
+            Ok(upgraded) => serve(fleet, TokioIo::new(upgraded), place).await,
             Err(error) => tracing::debug!(%error, "an agent went away before it said anything"),
         }
     });
@@ -60,8 +62,8 @@ fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
     HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()
 }
 
-async fn serve(fleet: Fleet, connection: impl AsyncRead + AsyncWrite + Unpin + Send) {
-    let (incoming, outgoing) = frames(connection).await;
+async fn serve(fleet: Fleet, connection: impl AsyncRead + AsyncWrite + Unpin + Send, place: Option<Arc<Place>>) {
+    let (incoming, outgoing) = frames(connection, place).await;
     fleet.serve(incoming, outgoing).await;
 }
 
@@ -69,6 +71,7 @@ async fn serve(fleet: Fleet, connection: impl AsyncRead + AsyncWrite + Unpin + S
 /// have.
 async fn frames<S: AsyncRead + AsyncWrite + Unpin + Send>(
     connection: S,
+    place: Option<Arc<Place>>,
 ) -> (impl Stream<Item = Frame> + Send, impl Sink<Frame, Error = Error> + Send) {
     let (limited, mut limit) = ReadLimited::new(connection);
     let config = WebSocketConfig::default()
@@ -77,7 +80,14 @@ async fn frames<S: AsyncRead + AsyncWrite + Unpin + Send>(
         .read_buffer_size(READ_BUFFER);
     let socket = WebSocketStream::from_raw_socket(limited, Role::Server, Some(config)).await;
     let (outgoing, incoming) = socket.split();
+    let mut has_said_hello = false;
     let incoming = incoming.map(move |message| {
+        // The fleet asks for more only of those that it knows.
+        if std::mem::replace(&mut has_said_hello, true)
+            && let Some(place) = &place
+        {
+            place.known_agent();
+        }
         let frame = match message {
             Ok(Message::Text(text)) => Frame::Text(text.as_str().to_owned()),
             Ok(Message::Binary(bytes)) => Frame::Binary(bytes.to_vec()),
@@ -115,6 +125,7 @@ pub fn listen(state: &AppState, folders: &Folders) -> Result<(), String> {
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(cannot)?;
     let router = Router::new()
         .route("/agent", get(connect))
+        .route("/metrics", get(crate::server::health::metrics_here))
         .route(atelier_protocol::STREAM_PATH, get(crate::server::agent_streams::connect))
         .with_state(state.clone());
     tokio::spawn(async move {
@@ -160,7 +171,7 @@ mod tests {
     #[tokio::test]
     async fn a_stranger_who_talks_too_long_is_not_listened_to() {
         let (ours, sending) = agent(vec!["x".repeat(MAX_FRAME - 1)]);
-        let (incoming, outgoing) = frames(ours).await;
+        let (incoming, outgoing) = frames(ours, None).await;
         assert_eq!(std::pin::pin!(incoming).next().await, None);
         drop(outgoing);
         // It could not send it all, since nobody took it.
@@ -171,7 +182,7 @@ mod tests {
     async fn after_the_first_message_there_may_be_longer_ones() {
         let messages = vec!["h".repeat(MAX_HELLO), "x".repeat(MAX_FRAME - 1), "y".repeat(MAX_FRAME - 1)];
         let (ours, sending) = agent(messages.clone());
-        let (incoming, _outgoing) = frames(ours).await;
+        let (incoming, _outgoing) = frames(ours, None).await;
         let frames: Vec<Frame> = incoming.take(3).collect().await;
         assert_eq!(frames, messages.into_iter().map(Frame::Text).collect::<Vec<_>>());
         assert_eq!(sending.await.expect("ends"), 3);

@@ -54,13 +54,13 @@ async fn collect_environments(state: &AppState) {
     // An instance stands on the base that it was set up with until it stops; those that start get the newest.
     let is_idle = state.engine().ask(|world| world.instances().all(|instance| instance.node.is_none()));
     if is_idle.await.is_ok_and(|is_idle| is_idle) {
-        let gone = state.environments().collect(&BTreeSet::new()).await;
+        let gone = state.environments().base().collect(&BTreeSet::new()).await;
         if !gone.is_empty() {
             tracing::info!(count = gone.len(), "removed base environments that no instance has any more");
         }
     }
     let keep = Span::hours(24 * state.config().keep_environments_days);
-    match state.environments().library().collect(&live, keep, clock::now()).await {
+    match state.environments().named().collect(&live, keep, clock::now()).await {
         Ok(gone) if gone.is_empty() => {}
         Ok(gone) => tracing::info!(count = gone.len(), "removed environments that nobody used"),
         Err(error) => tracing::warn!(%error, "environments that nobody uses could not be looked for"),

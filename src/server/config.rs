@@ -79,11 +79,14 @@ pub const SETTINGS: &[Setting] = &[
     setting("admin_password_file", "FILE").help("File whose first line is that Owner's password"),
     setting("metrics_token", "TOKEN")
         .shown(Secrecy::Secret)
-        .help("Bearer token for /metrics; without it only this machine may read them"),
+        .help("Bearer token for /metrics; without it they are at the socket agents.sock in the data directory alone"),
     setting("trusted_proxies", "IP,IP").help("Reverse proxies whose X-Forwarded-For is believed"),
     setting("max_connections", "N")
         .or("4096")
-        .help("So many connections are served at once; further ones wait in line"),
+        .help("Connections at once; a quarter of them is kept for people who are signed in"),
+    setting("max_connections_per_address", "N")
+        .or("1024")
+        .help("Connections of one address before anybody has signed in over them; trusted proxies have no such limit"),
     setting("upload_limit_mib", "N")
         .or("1024")
         .help("A file for a job, and all files of one upload together, have at most so many MiB"),
@@ -257,6 +260,8 @@ pub struct Config {
     pub metrics_token: Option<SecretString>,
     pub trusted_proxies: Vec<IpAddr>,
     pub max_connections: u32,
+    /// Of people who are not signed in.
+    pub max_connections_per_address: u32,
     /// In bytes.
     pub upload_limit: u64,
     pub keep_logs_days: u32,
@@ -361,7 +366,9 @@ impl Config {
                     .map(|part| part.parse().map_err(|_| format!("holds {part:?}, which is not an IP address")))
                     .collect()
             })?,
-            max_connections: layers.parse("max_connections", |value| whole(value, 1, 1_000_000))?,
+            max_connections: layers.parse("max_connections", |value| whole(value, 8, 1_000_000))?,
+            max_connections_per_address: layers
+                .parse("max_connections_per_address", |value| whole(value, 1, 1_000_000))?,
             upload_limit: u64::from(layers.parse("upload_limit_mib", |value| whole(value, 1, 1_048_576))?) << 20,
             keep_logs_days: layers.parse("keep_logs_days", |value| whole(value, 0, 36_500))?,
             keep_environments_days: layers.parse("keep_environments_days", |value| whole(value, 0, 36_500))?,

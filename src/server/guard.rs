@@ -14,9 +14,10 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use tower_sessions::Session;
 
 use crate::error::AppError;
+use crate::server::actor::FindError;
 use crate::server::downloads::request_id;
 use crate::server::state::AppState;
-use crate::server::{local_path, plain_page};
+use crate::server::{connections, local_path, plain_page};
 
 /// What a signed-out person may reach. The walk-all test reads this list; it only ever shrinks or grows by a
 /// decision.
@@ -35,7 +36,7 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
     let path = request.uri().path().to_owned();
     let has_people = match state.has_people().await {
         Ok(has_people) => has_people,
-        Err(error) => return broken(&error, &id),
+        Err(error) => return not_read(&FindError::Store(error), &id),
     };
     if !has_people {
         return match path.as_str() {
@@ -45,7 +46,7 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
     }
     let found = match state.actors().find(&state, &session).await {
         Ok(found) => found,
-        Err(error) => return broken(&error, &id),
+        Err(error) => return not_read(&error, &id),
     };
     let Some(actor) = found else {
         if OPEN_TO_ALL.contains(&path.as_str()) {
@@ -76,6 +77,7 @@ pub async fn check(State(state): State<AppState>, session: Session, mut request:
         // A workspace of others does not exist for this person.
         request.extensions_mut().insert(NoSuchWorkspace);
     }
+    connections::known(&request, actor.person.id.as_str());
     request.extensions_mut().insert(actor);
     next.run(request).await
 }
@@ -110,7 +112,10 @@ fn send_away(request: &Request, path: &str, error: &AppError) -> Response {
     (status, axum::Json(error.clone())).into_response()
 }
 
-fn broken(error: &dyn std::fmt::Display, id: &str) -> Response {
+fn not_read(error: &FindError, id: &str) -> Response {
     tracing::error!(%error, "the session could not be read");
-    plain_page::broken(id)
+    match error {
+        FindError::Store(error) if error.is_away() => plain_page::away(id),
+        _ => plain_page::broken(id),
+    }
 }

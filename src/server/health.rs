@@ -1,15 +1,15 @@
 //! `/healthz`, `/readyz` and `/metrics`, for machines.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::time::Duration;
 
-use atelier_studio::caller::RequestInfo;
-use axum::extract::{ConnectInfo, Extension, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
+use crate::server::apps::host;
 use crate::server::state::AppState;
 
 /// How long the database may take to say that it is there.
@@ -45,33 +45,44 @@ pub async fn readyz(State(state): State<AppState>) -> Response {
     }
 }
 
-/// Prometheus' text. With a token only for its bearer; without one only for this machine itself, and never
-/// through a proxy, which would make everybody look local.
-pub async fn metrics(
-    State(state): State<AppState>,
-    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
-    Extension(info): Extension<RequestInfo>,
-    headers: HeaderMap,
-) -> Response {
-    let is_allowed = match &state.config().metrics_token {
-        Some(token) => {
-            let given = headers
-                .get(header::AUTHORIZATION)
-                .and_then(|value| value.to_str().ok())
-                .and_then(|value| value.strip_prefix("Bearer "));
-            given.is_some_and(|given| same(given, token.expose_secret()))
-        }
-        // Behind a proxy everybody may look local.
-        None if state.config().public_url.is_some() => false,
-        None => peer.is_some_and(|peer| peer.0.0.ip().to_canonical().is_loopback()) && !info.is_forwarded,
-    };
+/// Prometheus' text, for the bearer of the token. Without one it is at the socket in the data directory alone:
+/// any program on this machine, and any page in a browser on it, could ask as this machine.
+pub async fn metrics(State(state): State<AppState>, request: Request) -> Response {
+    let headers = request.headers();
+    let given = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.strip_prefix("Bearer "));
+    let token = state.config().metrics_token.as_ref();
+    let is_allowed = given.zip(token).is_some_and(|(given, token)| same(given, token.expose_secret()));
     if !is_allowed {
-        let text = "Metrics are for the bearer of the token set with --metrics-token; without one, only for this \
-                    machine itself.\n";
+        let text = "Metrics are for the bearer of the token that is set with --metrics-token. Without a token, read \
+                    them on the server itself: curl --unix-socket DATA/agents.sock http://localhost/metrics\n";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
+    if !is_own_name(&state, host::without_port(host::of(request.uri(), headers))) {
+        let text = "Ask for metrics by this server’s own name or address.\n";
+        return (StatusCode::MISDIRECTED_REQUEST, text).into_response();
+    }
+    metrics_text(&state)
+}
+
+/// The same at the socket in the data directory, which only the server's own user can open.
+pub async fn metrics_here(State(state): State<AppState>) -> Response {
+    metrics_text(&state)
+}
+
+fn metrics_text(state: &AppState) -> Response {
     state.engine().status().measure();
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics_text()).into_response()
+}
+
+/// Whether a name is this server's: an address, `localhost`, or what people type.
+fn is_own_name(state: &AppState, name: &str) -> bool {
+    let public = state.config().public_url.as_ref().and_then(|url| url.host_str());
+    name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
+        || public.is_some_and(|public| public.eq_ignore_ascii_case(name))
 }
 
 /// Compares hashes, so that the time taken tells nothing about the token.

@@ -48,7 +48,8 @@ fn cookie_theme() -> Theme {
     let is_secure = use_context::<AppState>().is_some_and(|state| state.config().is_secure());
     with_context(|parts: &Parts| cookie(&parts.headers, &cookie_name(THEME_COOKIE, is_secure)))
         .flatten()
-        .map_or(Theme::System, |key| Theme::from_key(&key))
+        .and_then(|key| Theme::from_key(&key))
+        .unwrap_or_default()
 }
 
 pub fn request_id() -> String {

@@ -33,3 +33,12 @@ pub fn broken(request: &str) -> Response {
         request,
     )
 }
+
+/// 503, while the database is away.
+pub fn away(request: &str) -> Response {
+    let text = "The database does not answer right now. Try again in a moment; if you were changing something, look \
+                first whether it was done.";
+    let mut page = page(StatusCode::SERVICE_UNAVAILABLE, "Not available right now", text, request);
+    page.headers_mut().insert(header::RETRY_AFTER, axum::http::HeaderValue::from_static("5"));
+    page
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atelier_studio::caller::RequestInfo;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::header::{self, AsHeaderName};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::FutureExt as _;
@@ -66,6 +66,23 @@ pub async fn survive_panics(request: Request, next: Next) -> Response {
             crate::server::plain_page::broken(&id)
         }
     }
+}
+
+/// Text with a NUL names nothing: databases and file systems take none, and would say so as their own fault.
+pub async fn refuse_nul(request: Request, next: Next) -> Response {
+    let uri = request.uri();
+    let (in_path, in_query) = (uri.path().contains("%00"), uri.query().is_some_and(|query| query.contains("%00")));
+    if !in_path && !in_query {
+        return next.run(request).await;
+    }
+    let id = request.extensions().get::<RequestInfo>().map(|info| info.id.clone()).unwrap_or_default();
+    let status = if in_path { StatusCode::NOT_FOUND } else { StatusCode::BAD_REQUEST };
+    let text = "There is nothing at this address: it holds a NUL character.";
+    if uri.path().starts_with(crate::server::rest::ROOT) {
+        let code = if in_path { "not-found" } else { "not-understood" };
+        return crate::server::rest::problem::Refusal::new(status, code, text).written(&id);
+    }
+    crate::server::plain_page::page(status, "Nothing here", text, &id)
 }
 
 fn report(status: u16, took: Duration) {

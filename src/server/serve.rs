@@ -15,14 +15,13 @@ use atelier_engine::live::Cut;
 use atelier_engine::run::{DataLock, Engine, MachineClock, Options, StartError, make_room};
 use atelier_engine::store::{Missing, Store};
 use axum_server::Handle;
-use axum_server::accept::NoDelayAcceptor;
 use axum_server::tls_rustls::RustlsConfig;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use secrecy::ExposeSecret as _;
 
 use crate::server::apps::{AppPort, PortRange};
 use crate::server::config::Config;
-use crate::server::connections::Limited;
+use crate::server::connections::{Gate, Limits, PATIENCE, Placed, Watched};
 use crate::server::passwords::Passwords;
 use crate::server::state::AppState;
 use crate::server::{agents, first_owner, ssh, uploads};
@@ -33,6 +32,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Runs the server until it is told to stop. An error is one line for people.
 pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Result<(), String> {
     let started = clock::instant();
+    let files = allow_files(config.max_connections);
     // The port first: a second server must not touch the data of the first.
     let listener = bind("listen", config.listen)?;
     let for_apps = config.apps_ports.into_iter().flat_map(PortRange::ports);
@@ -118,19 +118,23 @@ pub async fn run(config: Config, routes: fn(&AppState) -> axum::Router) -> Resul
         tracing::warn!("{trouble}");
     }
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(took_ms, "Atelier is ready at {}", state.config().address());
+    tracing::info!(took_ms, open_files = files, "Atelier is ready at {}", state.config().address());
     if !state.config().is_secure() && !state.config().listen.ip().is_loopback() {
         tracing::warn!(
             "passwords travel unencrypted: this address is reachable from elsewhere without TLS; set --tls-cert and \
              --tls-key, or --public-url https://… behind a proxy"
         );
     }
-    let most = state.config().max_connections;
+    let gate = Gate::new(Limits {
+        most: usize::try_from(state.config().max_connections).unwrap_or(usize::MAX),
+        per_address: usize::try_from(state.config().max_connections_per_address).unwrap_or(usize::MAX),
+        trusted: state.config().trusted_proxies.clone(),
+    });
     for (port, listener) in for_apps {
         let router = router.clone().layer(axum::Extension(AppPort(port)));
-        tokio::spawn(serve(listener, tls.clone(), handle.clone(), router, most));
+        tokio::spawn(serve(listener, tls.clone(), handle.clone(), router, gate.clone()));
     }
-    let served = serve(listener, tls, handle, router, most).await;
+    let served = serve(listener, tls, handle, router, gate).await;
     chores.abort();
     // Whoever is connected hears that the server stops; those who take nothing are not waited for.
     if let Some(ssh_task) = ssh_task
@@ -168,20 +172,21 @@ async fn serve(
     tls: Option<RustlsConfig>,
     handle: Handle<SocketAddr>,
     router: axum::Router,
-    most: u32,
+    gate: Gate,
 ) -> std::io::Result<()> {
-    let service = Limited::new(router.into_make_service_with_connect_info::<SocketAddr>(), most);
-    // Small pieces (a line of a log, a revision) leave at once.
+    let service = Placed::new(router.into_make_service_with_connect_info::<SocketAddr>(), gate);
     match tls {
         Some(tls) => {
             let server = axum_server::from_tcp_rustls(listener, tls)?;
-            let mut server = server.map(|acceptor| acceptor.acceptor(NoDelayAcceptor::new())).handle(handle);
+            let mut server = server
+                .map(|acceptor| acceptor.handshake_timeout(PATIENCE.first_request).acceptor(Watched))
+                .handle(handle);
             limit_headers(server.http_builder());
             server.serve(service).await
         }
         None => {
             let server = axum_server::from_tcp(listener)?;
-            let mut server = server.acceptor(NoDelayAcceptor::new()).handle(handle);
+            let mut server = server.acceptor(Watched).handle(handle);
             limit_headers(server.http_builder());
             server.serve(service).await
         }
@@ -283,7 +288,37 @@ fn limit_headers(builder: &mut hyper_util::server::conn::auto::Builder<hyper_uti
         .timer(hyper_util::rt::TokioTimer::new())
         .header_read_timeout(Duration::from_secs(15))
         .max_buf_size(64 * 1024);
-    builder.http2().timer(hyper_util::rt::TokioTimer::new()).max_header_list_size(64 * 1024);
+    // Whoever does not answer a ping is gone; connections without requests end by `connections::PATIENCE`.
+    builder
+        .http2()
+        .timer(hyper_util::rt::TokioTimer::new())
+        .max_header_list_size(64 * 1024)
+        .max_concurrent_streams(128)
+        .keep_alive_interval(Duration::from_secs(30))
+        .keep_alive_timeout(Duration::from_secs(20));
+}
+
+/// Raises the limit of open files to what the system allows, and says what there is. Each connection is one,
+/// and one that leads to an application is two.
+fn allow_files(connections: u32) -> u64 {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
+        match setrlimit(Resource::Nofile, raised.clone()) {
+            Ok(()) => limit = raised,
+            Err(error) => tracing::warn!(%error, "the limit of open files could not be raised"),
+        }
+    }
+    let files = limit.current.unwrap_or(u64::MAX);
+    let needed = 2 * u64::from(connections) + 1024;
+    if files < needed {
+        tracing::warn!(
+            "max_connections is {connections}, which needs up to {needed} open files, and the system allows {files}; \
+             raise the hard limit (LimitNOFILE= in systemd, --ulimit nofile= in Docker) or lower max_connections"
+        );
+    }
+    files
 }
 
 async fn stop_on_signal(state: AppState, handle: Handle<SocketAddr>) {

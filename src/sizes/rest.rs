@@ -3,53 +3,29 @@
 use atelier_domain::access::Action;
 use atelier_domain::compute::resources::Resources;
 use atelier_domain::compute::size::{Family, Price, SiteName, Size, SizeName};
-use atelier_domain::money::Decimal;
 use atelier_domain::text::{Problem, parse_why};
 use atelier_studio::sizes::commands as size;
 use atelier_studio::typed::Problems;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::error::AppError;
-use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{ResourcesView, created, json};
+use crate::server::rest::view::{ResourcesView, created, json, listed, object, ok};
 
-#[derive(Debug, Serialize)]
-struct SizeView {
-    name: String,
-    family: String,
-    site: String,
-    resources: ResourcesView,
-    price_per_hour: Decimal,
-    currency: String,
-    links: Links,
-}
-
-#[derive(Debug, Serialize)]
-struct Links {
-    #[serde(rename = "self")]
-    own: String,
-}
-
-impl SizeView {
-    fn of(size: Size, currency: &str) -> Self {
-        Self {
-            family: size.family.to_string(),
-            site: size.site.to_string(),
-            resources: size.shape.into(),
-            price_per_hour: size.price.per_hour().decimal(),
-            currency: currency.to_owned(),
-            links: Links { own: path(&size.name) },
-            name: size.name.to_string(),
-        }
+fn view(size: Size, currency: &str) -> impl Serialize + use<> {
+    object! {
+        name: size.name.to_string(),
+        family: size.family.to_string(),
+        site: size.site.to_string(),
+        resources: ResourcesView::from(size.shape),
+        price_per_hour: size.price.per_hour().decimal(),
+        currency: currency.to_owned(),
+        links: json!({ "self": path(&size.name) }),
     }
-}
-
-#[derive(Debug, Serialize)]
-struct SizesView {
-    sizes: Vec<SizeView>,
 }
 
 fn path(name: &SizeName) -> String {
@@ -57,19 +33,16 @@ fn path(name: &SizeName) -> String {
 }
 
 /// `GET /sizes`: the cheapest first.
-pub async fn list(asked: Asked, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn list(asked: Asked, _: NoParameters) -> Answered {
     let sizes = size::list(&asked.caller).await?;
     let currency = &asked.caller.studio.settings().currency;
-    let view = |size: Size| SizeView::of(size, currency);
-    Ok(json(StatusCode::OK, &SizesView { sizes: sizes.into_iter().map(view).collect() }))
+    listed("sizes", sizes.into_iter().map(|size| view(size, currency)))
 }
 
 /// `GET /sizes/{name}`.
-pub async fn show(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn show(asked: Asked, Path(name): Path<String>, _: NoParameters) -> Answered {
     let size = found(&asked, &name).await?.ok_or_else(|| Refusal::not_found("size"))?;
-    Ok(json(StatusCode::OK, &SizeView::of(size, &asked.caller.studio.settings().currency)))
+    ok(&view(size, &asked.caller.studio.settings().currency))
 }
 
 async fn found(asked: &Asked, name: &str) -> Answered<Option<Size>> {
@@ -110,13 +83,7 @@ impl Wanted {
 }
 
 /// `PUT /sizes/{name}`: adds it, or puts it in the place of the one of that name.
-pub async fn put(
-    asked: Asked,
-    Path(name): Path<String>,
-    parameters: Parameters,
-    Json(wanted): Json<Wanted>,
-) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn put(asked: Asked, Path(name): Path<String>, _: NoParameters, Json(wanted): Json<Wanted>) -> Answered {
     let id = asked.id_for("put-size", &(&name, &wanted));
     let before = found(&asked, &name).await?;
     asked.caller.authorise(Action::SizeWrite).await?;
@@ -124,7 +91,7 @@ pub async fn put(
     size::put(&asked.caller, id, size).await.map_err(by_its_own_field)?;
     let size = found(&asked, &name).await?.ok_or_else(|| Refusal::not_found("size"))?;
     let address = path(&size.name);
-    let view = SizeView::of(size, &asked.caller.studio.settings().currency);
+    let view = view(size, &asked.caller.studio.settings().currency);
     Ok(if before.is_none() { created(&address, &view) } else { json(StatusCode::OK, &view) })
 }
 
@@ -143,15 +110,9 @@ fn by_its_own_field(error: AppError) -> AppError {
     AppError::Invalid { problems: problems.into_iter().map(renamed).collect() }
 }
 
-#[derive(Debug, Serialize)]
-struct GoneView {
-    name: String,
-    state: &'static str,
-}
-
 /// `DELETE /sizes/{name}?why=`.
 pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Parameters) -> Answered {
-    let why = parse_why(&parameters.take("why")?.unwrap_or_default()).map_err(AppError::from)?;
+    let why = parse_why(&parameters.take("why")?.unwrap_or_default())?;
     parameters.none_left(&["why"])?;
     let id = asked.id_for("delete-size", &name);
     let size = SizeName::parse(&name).map_err(|_| Refusal::not_found("size"))?;
@@ -160,5 +121,5 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
         Err(AppError::Refused { code, .. }) if code == "unknown-size" => return Err(Refusal::not_found("size")),
         Err(error) => return Err(error.into()),
     }
-    Ok(json(StatusCode::OK, &GoneView { name: size.to_string(), state: "deleted" }))
+    ok(&json!({ "name": size, "state": "deleted" }))
 }

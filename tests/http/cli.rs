@@ -10,9 +10,9 @@ use std::time::Duration;
 use atelier_testing::http::{Answer, ask};
 use atelier_testing::{PATIENCE, free_port, wait_until};
 
-const PASSWORD: &str = "kettle-orbit-violin";
+pub const PASSWORD: &str = "kettle-orbit-violin";
 
-fn atelier() -> Command {
+pub fn atelier() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
     // Settings of whoever runs the tests must not leak in.
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ATELIER_")) {
@@ -32,13 +32,13 @@ fn stderr(output: &Output) -> String {
 }
 
 /// A running server, ended when dropped.
-struct Running {
-    child: Child,
-    port: u16,
+pub struct Running {
+    pub child: Child,
+    pub port: u16,
 }
 
 impl Running {
-    fn start(data: &Path, more: &[&str]) -> Self {
+    pub fn start(data: &Path, more: &[&str]) -> Self {
         let port = free_port();
         let file = data.join("password");
         std::fs::write(&file, PASSWORD).expect("written");
@@ -54,7 +54,7 @@ impl Running {
         Self { child, port }
     }
 
-    fn wait_ready(&self) {
+    pub fn wait_ready(&self) {
         wait_until("the server to be ready", PATIENCE, || {
             get(self.port, "/readyz").filter(|text| text.contains("\"ready\":true"))
         });
@@ -65,7 +65,7 @@ impl Running {
         self.stop();
     }
 
-    fn stop(mut self) -> (i32, String) {
+    pub fn stop(mut self) -> (i32, String) {
         atelier_testing::terminate(self.child.id()).expect("it runs");
         let status = self.child.wait().expect("ends");
         let mut log = String::new();
@@ -82,7 +82,7 @@ impl Drop for Running {
 }
 
 /// One GET over plain HTTP/1.0, as text.
-fn get(port: u16, path: &str) -> Option<String> {
+pub fn get(port: u16, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost:{port}\r\nAccept: text/html\r\n\r\n").ok()?;
     let mut text = String::new();

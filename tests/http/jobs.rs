@@ -178,7 +178,9 @@ async fn a_form_that_is_wrong_comes_back_with_everything_and_uploads_nothing_twi
     assert_eq!(tasks[&JobId(1)].files[0].path, "data/a.txt");
     // A file that is not there any more is said, not forgotten.
     let gone = format!("{} 5 data/a.txt", "0".repeat(64));
-    submit(&mut owner, &[SUBMIT, ("command", "x"), ("file", &gone)], &[]).await.shows("you have uploaded none with the hash");
+    submit(&mut owner, &[SUBMIT, ("command", "x"), ("file", &gone)], &[])
+        .await
+        .shows("you have uploaded none with the hash");
 }
 
 #[tokio::test]

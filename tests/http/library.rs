@@ -162,8 +162,8 @@ async fn a_broken_one_says_which_line_wherever_it_is_met() {
     let (server, mut owner) = furnished().await;
     let api = Api::of(&server, "ines@example.org").await;
     api.post("/environments", &json!({"name": "churn", "recipe": "six\nnonsense"})).await.is(201);
-    let library = server.state.environments().library();
-    let hash = library.hash(&Recipe::parse("six\nnonsense", None).expect("a recipe")).await.expect("a hash");
+    let named = server.state.environments().named();
+    let hash = named.hash(&Recipe::parse("six\nnonsense", None).expect("a recipe")).await.expect("a hash");
     let failure = BuildFailure {
         why: "Line 2, “nonsense” failed: The index has nothing.".into(),
         help: "Correct the name in the list.".into(),

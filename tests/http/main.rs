@@ -7,15 +7,24 @@
 mod access;
 mod accounts;
 mod agreement_jobs;
+#[cfg(unix)]
+mod attacks;
 mod budgets;
 #[cfg(unix)]
 mod cli;
 mod client;
 mod clusters;
+mod corpus;
 mod cost;
+#[cfg(unix)]
+mod database_away;
 mod environment;
 mod files;
 mod forecast;
+#[cfg(unix)]
+mod frozen;
+#[cfg(unix)]
+mod full_disk;
 mod instances;
 mod jobs;
 mod kept;
@@ -34,4 +43,6 @@ mod scheduling;
 mod set_up;
 #[cfg(unix)]
 mod ssh;
+#[cfg(unix)]
+mod strangers;
 mod walk;

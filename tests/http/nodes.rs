@@ -20,26 +20,29 @@ fn atelier() -> Command {
 }
 
 /// A server on data of its own. What it leaves behind is ended with it.
-struct Studio {
-    data: tempfile::TempDir,
+pub struct Studio {
+    pub data: tempfile::TempDir,
     child: Option<Child>,
-    port: u16,
-    token: String,
+    pub port: u16,
+    pub token: String,
     flags: &'static [&'static str],
     variables: Vec<(String, String)>,
 }
 
 impl Studio {
-    fn start() -> Self {
+    pub fn start() -> Self {
         Self::start_with(&[])
     }
 
-    fn start_with(flags: &'static [&'static str]) -> Self {
+    pub fn start_with(flags: &'static [&'static str]) -> Self {
         Self::start_as(flags, Vec::new())
     }
 
-    fn start_as(flags: &'static [&'static str], variables: Vec<(String, String)>) -> Self {
-        let data = tempfile::tempdir().expect("a folder");
+    pub fn start_as(flags: &'static [&'static str], variables: Vec<(String, String)>) -> Self {
+        Self::start_at(tempfile::tempdir().expect("a folder"), flags, variables)
+    }
+
+    pub fn start_at(data: tempfile::TempDir, flags: &'static [&'static str], variables: Vec<(String, String)>) -> Self {
         std::fs::write(data.path().join("password"), "kettle-orbit-violin").expect("written");
         let mut studio = Self { data, child: None, port: 0, token: String::new(), flags, variables };
         studio.serve();
@@ -78,14 +81,14 @@ impl Studio {
     }
 
     /// As a power cut would end it.
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().expect("it runs");
             child.wait().expect("ends");
         }
     }
 
-    fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    pub fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let token = format!("Bearer {}", self.token);
         let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
         let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -93,25 +96,25 @@ impl Studio {
         (answer.status, serde_json::from_str(&answer.text()).unwrap_or(Value::Null))
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub fn get(&self, path: &str) -> Value {
         let (status, value) = self.send("GET", path, &Value::Null);
         assert!(status < 300, "{path}: {status} {value}");
         value
     }
 
-    fn post(&self, path: &str, body: &Value) -> Value {
+    pub fn post(&self, path: &str, body: &Value) -> Value {
         let (status, value) = self.send("POST", path, body);
         assert!(status < 300, "{path}: {status} {value}");
         value
     }
 
-    fn over(&self, job: &str) -> Value {
+    pub fn over(&self, job: &str) -> Value {
         wait_until(&format!("{job} is over"), PATIENCE, || {
             Some(self.get(&format!("/jobs/{job}?wait=10s"))).filter(|job| job["is_over"] == true)
         })
     }
 
-    fn log(&self, job: &str) -> String {
+    pub fn log(&self, job: &str) -> String {
         let token = format!("Bearer {}", self.token);
         let path = format!("/api/v1/jobs/{job}/log");
         let answer = ask("GET", &path, self.port, &[("authorization", token.as_str())], "").expect("answers");
@@ -119,7 +122,7 @@ impl Studio {
         answer.text()
     }
 
-    fn shared(&self) -> std::path::PathBuf {
+    pub fn shared(&self) -> std::path::PathBuf {
         self.data.path().join("files/shared")
     }
 }
@@ -331,7 +334,7 @@ fn a_job_runs_with_its_environment_and_one_that_is_broken_says_which_line() {
 
 impl Studio {
     /// Posts a form as a script does, with a session's cookie; the answer and the cookie afterwards.
-    fn form(&self, cookie: &str, function: &str, fields: &[(&str, &str)]) -> (Value, String) {
+    pub fn form(&self, cookie: &str, function: &str, fields: &[(&str, &str)]) -> (Value, String) {
         let headers = [
             ("accept", "application/json"),
             ("content-type", "application/x-www-form-urlencoded"),
@@ -346,7 +349,7 @@ impl Studio {
     }
 
     /// Somebody new, who has chosen a password: their id and a token.
-    fn add(&self, owner: &str, name: &str) -> (String, String) {
+    pub fn add(&self, owner: &str, name: &str) -> (String, String) {
         let email = format!("{name}@example.org");
         let fields = [("name", name), ("email", &*email), ("roles[]", "data-scientist"), ("trust", "on")];
         let (made, _) = self.form(owner, "create_person", &fields);

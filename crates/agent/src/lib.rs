@@ -25,6 +25,8 @@ pub mod config;
 mod core;
 mod environment;
 mod facts;
+#[doc(hidden)]
+pub mod fuzzed;
 mod identity;
 mod instance;
 mod launcher;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use atelier_confine::{Confinement, NodeGroup, Share};
 use rand::Rng;
-use rustix::process::{Pid, set_child_subreaper, setsid};
+use rustix::process::{DumpableBehavior, Pid, set_child_subreaper, set_dumpable_behavior, setsid};
 
 use crate::blobs::Blobs;
 use crate::config::AgentConfig;
@@ -24,6 +24,7 @@ const OWN_MEMORY: u64 = 64;
 /// # Errors
 /// Why it could not begin, or why it had to stop, in words.
 pub fn run(config: &Path) -> Result<(), String> {
+    close_to_others();
     let mut config = AgentConfig::read(config)?;
     config.gpus = config.devices();
     make_folder(&config.folder)?;
@@ -55,6 +56,20 @@ pub fn run(config: &Path) -> Result<(), String> {
         drop(node.leave(std::process::id()).and_then(|()| node.kill_all()).and_then(|()| node.remove()));
     }
     outcome.map(drop).map_err(|error| format!("The agent had to stop: {error}."))
+}
+
+/// Nobody of the same user may look into the agent, which holds the secret of its node and everybody's tokens.
+/// Before Linux 5.14 an agent that is not root could then not tell which process a handle means, so there it
+/// stays as it is.
+fn close_to_others() {
+    let set = |behavior| {
+        // Where that cannot be, nothing else changes.
+        let _ = set_dumpable_behavior(behavior);
+    };
+    set(DumpableBehavior::NotDumpable);
+    if fs::read_dir("/proc/self/fdinfo").is_err() {
+        set(DumpableBehavior::Dumpable);
+    }
 }
 
 fn make_folder(folder: &Path) -> Result<(), String> {

@@ -7,10 +7,10 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair, sockopt::set_socket_linger,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,10 @@ pub const MAX_FILES: usize = 200;
 const MAX_INLINE: usize = 8 << 10;
 /// The longest message: a job with all that a frame from the server can hold, and some more for escapes.
 const MAX_MESSAGE: u64 = 16 << 20;
+
+/// What the file of a message must have: nobody changes it any more, and it lies in memory. Reading anything
+/// else may never end, such as a pipe, an eventfd or a file that a program serves.
+const SEALS: SealFlags = SealFlags::WRITE.union(SealFlags::GROW).union(SealFlags::SHRINK);
 
 const INLINE: u8 = 0;
 const IN_FILE: u8 = 1;
@@ -194,8 +198,9 @@ pub fn send(socket: impl AsFd, message: &impl Serialize, files: &[BorrowedFd<'_>
     let mut all: Vec<BorrowedFd<'_>> = Vec::new();
     let memory;
     if body.len() > MAX_INLINE {
-        let mut file = File::from(memfd_create("atelier-message", MemfdFlags::CLOEXEC)?);
+        let mut file = File::from(memfd_create("atelier-message", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
         file.write_all(&body[1..])?;
+        fcntl_add_seals(&file, SEALS)?;
         memory = file;
         all.push(memory.as_fd());
         body = vec![IN_FILE];
@@ -224,17 +229,87 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd, can_wait: bool) -> io::Re
             files.extend(handles);
         }
     }
+    // Closing a connection with this set may wait for its other end, for hours. For files it means nothing.
+    for file in &files {
+        let _ = set_socket_linger(file, None);
+    }
     let strange = || io::Error::new(io::ErrorKind::InvalidData, "not a message");
     match body[..got.bytes.min(MAX_INLINE + 1)] {
         [] => Ok(None),
         [INLINE, ref text @ ..] => Ok(Some((serde_json::from_slice(text)?, files))),
         [IN_FILE] if !files.is_empty() => {
-            let mut file = File::from(files.remove(0));
-            file.rewind()?;
-            let mut text = Vec::new();
-            file.take(MAX_MESSAGE).read_to_end(&mut text)?;
+            let text = read_sealed(files.remove(0))?.ok_or_else(strange)?;
             Ok(Some((serde_json::from_slice(&text)?, files)))
         }
         _ => Err(strange()),
+    }
+}
+
+/// What is in the file of a message; nothing if it is no such file.
+fn read_sealed(file: OwnedFd) -> io::Result<Option<Vec<u8>>> {
+    if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SEALS)) {
+        return Ok(None);
+    }
+    let Some(length) = u64::try_from(fstat(&file)?.st_size).ok().filter(|length| *length <= MAX_MESSAGE) else {
+        return Ok(None);
+    };
+    let mut file = File::from(file);
+    file.rewind()?;
+    let mut text = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    file.read_to_end(&mut text)?;
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::event::{EventfdFlags, eventfd};
+
+    use super::*;
+
+    /// Receives what somebody says who has taken over the far end: a message in that file.
+    fn hear(file: impl AsFd) -> io::Result<Option<(Said, Vec<OwnedFd>)>> {
+        let (near, far) = pair().unwrap();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let files = [file.as_fd()];
+        assert!(control.push(SendAncillaryMessage::ScmRights(&files)));
+        sendmsg(&far, &[IoSlice::new(&[IN_FILE])], &mut control, SendFlags::NOSIGNAL).unwrap();
+        receive::<Said>(&near, false)
+    }
+
+    fn memory(text: &[u8]) -> File {
+        let mut file = File::from(memfd_create("x", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap());
+        file.write_all(text).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_long_message_arrives_whole() {
+        let (near, far) = pair().unwrap();
+        let text = "x".repeat(MAX_INLINE * 3);
+        send(&far, &Said::Failed(text.clone()), &[], false).unwrap();
+        let (said, files) = receive::<Said>(&near, false).unwrap().unwrap();
+        assert!(matches!(said, Said::Failed(why) if why == text) && files.is_empty());
+    }
+
+    #[test]
+    fn a_message_in_anything_but_a_sealed_file_in_memory_is_refused_at_once() {
+        let refused = |heard: io::Result<_>| heard.map(|_: Option<(Said, Vec<OwnedFd>)>| ()).unwrap_err().kind();
+        let strange = io::ErrorKind::InvalidData;
+        // Reading these would wait for somebody who never comes.
+        assert_eq!(refused(hear(eventfd(0, EventfdFlags::empty()).unwrap())), strange);
+        let (pipe, _other) = rustix::pipe::pipe().unwrap();
+        assert_eq!(refused(hear(pipe)), strange);
+        assert_eq!(refused(hear(File::open("/dev/zero").unwrap())), strange);
+        assert_eq!(refused(hear(tempfile::tempfile().unwrap())), strange);
+        // These could change while they are read, or are too long.
+        assert_eq!(refused(hear(memory(b"\"Ready\""))), strange);
+        let long = memory(b"");
+        long.set_len(MAX_MESSAGE + 1).unwrap();
+        fcntl_add_seals(&long, SEALS).unwrap();
+        assert_eq!(refused(hear(long)), strange);
+        let good = memory(b"\"Ready\"");
+        fcntl_add_seals(&good, SEALS).unwrap();
+        assert!(matches!(hear(good), Ok(Some((Said::Ready, _)))));
     }
 }

@@ -16,8 +16,10 @@
 //!
 //! Below it are `agent` (the agent itself) and `part-…`: groups of single jobs, made once and used again.
 //!
-//! Beside that, [`bubblewrap`] says whether people can have private views of the system here.
+//! Beside that, [`bubblewrap`] says whether people can have private views of the system here, and
+//! [`refuse_calls`] takes system calls away that no sandbox needs.
 
+mod calls;
 mod detect;
 mod files;
 mod kill;
@@ -27,6 +29,7 @@ mod view;
 
 use std::path::PathBuf;
 
+pub use calls::{REFUSED, When, refuse_calls, refused_calls_program};
 pub use kill::until_empty as kill_until_empty;
 pub use node::NodeGroup;
 pub use part::{PartGroup, memory_kills};
@@ -113,6 +116,11 @@ impl Confinement {
     /// else version 1 with them, else none.
     pub fn detect() -> Option<Self> {
         detect::two().or_else(detect::one).map(|hierarchies| Self { hierarchies })
+    }
+
+    /// Version 2 as it is found below a folder: one that was recorded on another machine, for tests.
+    pub fn recorded(folder: &std::path::Path) -> Self {
+        Self { hierarchies: Hierarchies::Two(folder.to_owned()) }
     }
 
     pub const fn version(&self) -> Version {

@@ -83,13 +83,28 @@ impl NodeGroup {
 
     /// Puts a process of the agent itself into it.
     pub fn enter(&self, pid: u32) -> io::Result<()> {
-        for folder in self.folders() {
+        self.doors()?.iter().try_for_each(|door| write(door, pid))
+    }
+
+    /// The files by which a process enters it, when its number is written there.
+    pub fn doors(&self) -> io::Result<Vec<PathBuf>> {
+        let door = |folder: PathBuf| {
             // In version 2 only groups without groups below them hold processes.
             let leaf = if matches!(self.hierarchies, Hierarchies::Two(_)) { folder.join("agent") } else { folder };
             make(&leaf)?;
-            write(&leaf.join("cgroup.procs"), pid)?;
-        }
-        Ok(())
+            Ok(leaf.join("cgroup.procs"))
+        };
+        self.folders().into_iter().map(door).collect()
+    }
+
+    /// How often the system has killed one of its processes for want of memory, since it was made.
+    pub fn memory_kills(&self) -> u64 {
+        let file = match &self.hierarchies {
+            Hierarchies::One(one) => one.memory.join(&self.name).join("memory.oom_control"),
+            Hierarchies::Two(root) => root.join(&self.name).join("memory.events"),
+        };
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        keyed(&text, "oom_kill").unwrap_or(0)
     }
 
     /// Takes a process out of it, to the root of each hierarchy, so that an agent can remove its own group.

@@ -4,41 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// How a person wants the portal to look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Theme {
-    /// As the system says.
-    #[default]
-    System,
-    Light,
-    Dark,
-}
-
-impl Theme {
-    pub const ALL: [Self; 3] = [Self::System, Self::Light, Self::Dark];
-
-    /// The name in the store, in forms and in cookies.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Light => "light",
-            Self::Dark => "dark",
-        }
-    }
-
-    /// The name for people.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::System => "As the system",
-            Self::Light => "Light",
-            Self::Dark => "Dark",
-        }
-    }
-
-    /// The theme of that key; anything else follows the system.
-    pub fn from_key(key: &str) -> Self {
-        Self::ALL.into_iter().find(|theme| theme.key() == key).unwrap_or_default()
+crate::keyed_enum! {
+    /// How a person wants the portal to look.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Theme {
+        /// As the system says.
+        #[default]
+        System = "system", "As the system";
+        Light = "light", "Light";
+        Dark = "dark", "Dark";
     }
 }
 

@@ -50,6 +50,14 @@ pub enum AppError {
         /// The same in seconds.
         retry_after_secs: u32,
     },
+    /// What the server needs to answer is away for now.
+    #[error("{message}")]
+    Unavailable {
+        /// A whole sentence that says what is away and what to do.
+        message: String,
+        /// After so many seconds it's worth trying again.
+        retry_after_secs: u32,
+    },
     /// Something broke on the server; the log has the rest under this id.
     #[error(
         "The server could not finish this. Look whether it was done before you try again. If it happens again, tell an \
@@ -91,6 +99,13 @@ impl AppError {
         Self::Invalid { problems: vec![problem] }
     }
 
+    /// The database does not answer.
+    pub fn database_away() -> Self {
+        let message = "The database does not answer right now. Try again in a moment: if you repeat a request with the \
+                       same Idempotency-Key, it is carried out once.";
+        Self::Unavailable { message: message.into(), retry_after_secs: 5 }
+    }
+
     pub fn refused(code: &str, message: impl Into<String>) -> Self {
         Self::Refused { code: code.into(), message: message.into() }
     }
@@ -109,6 +124,7 @@ impl AppError {
             Self::Refused { .. } => 409,
             Self::TooMany { .. } => 429,
             Self::Internal { .. } => 500,
+            Self::Unavailable { .. } => 503,
             Self::Transport { .. } => 400,
         }
     }

@@ -10,6 +10,7 @@ use crate::compute::ids::{JobId, NodeId};
 use crate::compute::instance::{InstanceState, Trigger};
 use crate::compute::quota::Shortage;
 use crate::compute::resources::{Memory, Resources};
+use crate::compute::room::Filled;
 use crate::compute::verb::InstanceVerb;
 use crate::id::UserId;
 use crate::money::Money;
@@ -252,6 +253,19 @@ reasons! {
         /// When that counts as failed.
         left: Span,
     } = Wait, "on-its-way";
+    /// A node has not been heard from for a while.
+    NodeSilent {
+        node: NodeId,
+        silent: Span,
+        /// Then it counts as lost.
+        left: Span,
+    } = Wait, "node-silent";
+    /// A node has not been heard from for too long, and is kept since it may come back.
+    NodeUnusable {
+        node: NodeId,
+        /// For at least so long.
+        silent: Span,
+    } = Wait, "node-unusable";
 
     /// A field is wrong.
     Invalid {
@@ -423,6 +437,11 @@ reasons! {
     AsPostponed {
         by: Text,
     } = Stop, "as-postponed";
+    /// It filled the disk.
+    Filled {
+        /// With the numbers.
+        filled: Filled,
+    } = Stop, "filled-disk";
     /// The node was not heard of for too long.
     NodeLost {
         node: NodeId,
@@ -890,6 +909,8 @@ impl Reason {
                 format!("{what}; that counts as failed in {left}.")
             }
             Self::OnItsWay { left } => format!("On its way; that counts as failed in {left}."),
+            Self::NodeSilent { node, silent, .. } => format!("{node} hasn’t been heard from for {silent}."),
+            Self::NodeUnusable { node, silent } => format!("{node} hasn’t been heard from for over {silent}."),
 
             Self::Invalid { problem } => problem.message.clone(),
             Self::NotFound { what } => format!("There is no {what}."),
@@ -963,6 +984,7 @@ impl Reason {
                 let seen = if seen.is_empty() { String::new() } else { format!(" Last seen: {}.", seen.join("; ")) };
                 format!("Idle for {quiet} (limit {window}); {last}.{seen}")
             }
+            Self::Filled { filled } => format!("It {}.", filled.phrase()),
             Self::AsPostponed { by } => format!("{by} had kept it running until now, over a scheduled stop."),
             Self::NodeLost { node, silent } => format!("{node} was not heard of for {silent}."),
             Self::NodePreempted { node } => format!("The capacity of {node} was taken back."),
@@ -1185,6 +1207,10 @@ impl Reason {
             Self::CapacityTooSmall { .. } => "Choose a smaller size or fewer nodes.".into(),
             Self::LimitBelowUse { .. } => "Stop something first, or choose a higher limit.".into(),
             Self::InUse { .. } => "Delete those first.".into(),
+            Self::NodeSilent { left, .. } => {
+                format!("Wait: it goes on when the node answers, and the node counts as lost in {left}.")
+            }
+            Self::NodeUnusable { .. } => "Wait for it to answer, or restart or stop what runs there.".into(),
             Self::NameTaken { .. } => "Choose another name.".into(),
             Self::DiskFull { .. } => "An operator must free space on the server’s disk.".into(),
             Self::OverBudget { ends, .. } => {
@@ -1208,6 +1234,7 @@ impl Reason {
             Self::StopWarning { .. } => "Put it off, keep it running for longer, or leave this stop out.".into(),
             Self::StopDrains { .. } => "Put the stop off, or leave it out, if more is to run.".into(),
             Self::InstanceDraining { .. } => "It starts when the instance runs again.".into(),
+            Self::Filled { filled } => filled.next_step().into(),
             Self::Idle { .. } => "Start it again, or set a longer idle time.".into(),
             Self::IdleWarning { .. } => "Use it, or keep it running for a while.".into(),
             Self::NodeLost { .. } => "Jobs with a retry rule for lost nodes start again by themselves.".into(),

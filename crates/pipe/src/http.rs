@@ -20,6 +20,13 @@ use crate::Wire;
 /// What is asked, once: the connection is closed after the answer.
 pub type Question = hyper::Request<Full<Bytes>>;
 
+/// The longest head of an answer, and the most lines in it: applications of people answer, and whoever asks
+/// holds all of it in memory.
+const LONGEST_HEAD: usize = 64 << 10;
+const MOST_HEADERS: usize = 200;
+
+const NO_HTTP: &str = "it is no HTTP, or its head is far too long";
+
 /// Writes a question down. A body has its length said.
 pub fn question(
     method: &str,
@@ -63,6 +70,7 @@ impl Drop for Mover {
 /// headers.
 pub async fn ask(wire: Wire, question: Question) -> io::Result<Answer> {
     let mut kind = http1::Builder::new();
+    kind.max_buf_size(LONGEST_HEAD).max_headers(MOST_HEADERS);
     kind.allow_obsolete_multiline_headers_in_responses(true)
         .allow_spaces_after_header_name_in_responses(true)
         .ignore_invalid_headers_in_responses(true);
@@ -104,7 +112,7 @@ impl Answer {
 
 fn words(error: hyper::Error) -> io::Error {
     if error.is_parse() {
-        return io::Error::new(io::ErrorKind::InvalidData, "it is no HTTP");
+        return io::Error::new(io::ErrorKind::InvalidData, NO_HTTP);
     }
     if error.is_incomplete_message() {
         return io::Error::new(io::ErrorKind::UnexpectedEof, "the answer was cut off");
@@ -168,8 +176,9 @@ mod tests {
     use super::*;
 
     /// Asks somebody who says that, whatever they hear: what they heard, and the answer.
-    fn hear(said: &'static str) -> (String, io::Result<(u16, io::Result<String>)>) {
+    fn hear(said: &str) -> (String, io::Result<(u16, io::Result<String>)>) {
         let waiting = Waiting::new(Duration::from_secs(10)).expect("a runtime");
+        let said = said.to_owned();
         let question = question("POST", "/a?b=c", "x:1", &[("x-y", "z")], "hi").expect("a question");
         let (answer, heard) = waiting
             .wait(async {
@@ -180,7 +189,8 @@ mod tests {
                     while !heard[..length].ends_with(b"hi") {
                         length += far.read(&mut heard[length..]).await.expect("reads");
                     }
-                    far.write_all(said.as_bytes()).await.expect("writes");
+                    // Whoever has heard enough hangs up.
+                    let _ = far.write_all(said.as_bytes()).await;
                     String::from_utf8_lossy(&heard[..length]).into_owned()
                 });
                 let answer = ask(near.into(), question).await;
@@ -195,7 +205,7 @@ mod tests {
         (heard, answer)
     }
 
-    fn answer(said: &'static str) -> (u16, io::Result<String>) {
+    fn answer(said: &str) -> (u16, io::Result<String>) {
         hear(said).1.expect("an answer")
     }
 
@@ -227,8 +237,19 @@ mod tests {
         assert!(answer("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n").1.is_err());
         assert!(answer("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhi").1.is_err());
         let strange = hear("SSH-2.0-x\r\n").1.expect_err("no HTTP");
-        assert_eq!(strange.to_string(), "it is no HTTP");
+        assert_eq!(strange.to_string(), NO_HTTP);
         assert!(hear("").1.is_err() && hear("HTTP/1.1 200 OK\r\n").1.is_err());
+    }
+
+    #[test]
+    fn heads_are_bounded() {
+        let far_too_long = |head: String| hear(&head).1.map(|(status, _)| status).expect_err("refused").to_string();
+        assert_eq!(far_too_long(format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(LONGEST_HEAD))), NO_HTTP);
+        assert_eq!(far_too_long(format!("HTTP/1.1 200 {}", "y".repeat(1 << 20))), NO_HTTP);
+        assert_eq!(far_too_long(format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(MOST_HEADERS + 1))), NO_HTTP);
+        let long = "z".repeat(1 << 20);
+        let whole = answer(&format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n{long}", "y".repeat(32 << 10)));
+        assert!(whole.0 == 200 && whole.1.expect("read") == long, "bodies are not");
     }
 
     #[test]

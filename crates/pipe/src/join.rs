@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 
+use crate::farewell::Written;
 use crate::wire::{Bare, Wire};
 
 /// As much as is read at once, large enough that one large download costs few calls.
@@ -21,20 +22,20 @@ thread_local! {
 pub async fn join(one: Wire, other: Wire) -> io::Result<(u64, u64)> {
     let (mut one, mut other) = match (one.bare(), other.bare()) {
         (Ok((one, forth)), Ok((other, back))) => {
-            return tokio::try_join!(carry(&one, &other, forth), carry(&other, &one, back));
+            return tokio::try_join!(carry(&one, &other, forth, None), carry(&other, &one, back, None));
         }
         (one, other) => (again(one), again(other)),
     };
     tokio::io::copy_bidirectional(&mut one, &mut other).await
 }
 
-fn again(wire: Result<(Bare, Vec<u8>), Wire>) -> Wire {
+pub(crate) fn again(wire: Result<(Bare, Vec<u8>), Wire>) -> Wire {
     wire.map_or_else(|other| other, |(bare, early)| Wire::from(bare).with_early(&early))
 }
 
 /// Carries bytes one way until there are no more, then says so at the other end.
-async fn carry(from: &Bare, to: &Bare, early: Vec<u8>) -> io::Result<u64> {
-    write_all(to, &early).await?;
+pub(crate) async fn carry(from: &Bare, to: &Bare, early: Vec<u8>, written: Option<&Written>) -> io::Result<u64> {
+    write_all(to, &early, written).await?;
     let mut carried = early.len() as u64;
     drop(early);
     loop {
@@ -44,12 +45,12 @@ async fn carry(from: &Bare, to: &Bare, early: Vec<u8>) -> io::Result<u64> {
             if turn % TURNS == 0 {
                 tokio::task::yield_now().await;
             }
-            match pass(from, to)? {
+            match pass(from, to, written)? {
                 Passed::Nothing => break,
                 Passed::All(length) => carried += length as u64,
                 Passed::Part(length, rest) => {
                     carried += length as u64;
-                    write_all(to, &rest).await?;
+                    write_all(to, &rest, written).await?;
                 }
                 Passed::End => {
                     to.hang_up();
@@ -72,7 +73,7 @@ enum Passed {
 }
 
 /// Carries what is there, without waiting.
-fn pass(from: &Bare, to: &Bare) -> io::Result<Passed> {
+fn pass(from: &Bare, to: &Bare, noted: Option<&Written>) -> io::Result<Passed> {
     PASSING.with_borrow_mut(|piece| {
         let length = match unless_it_would_block(|| from.try_read(piece))? {
             None => return Ok(Passed::Nothing),
@@ -84,7 +85,10 @@ fn pass(from: &Bare, to: &Bare) -> io::Result<Passed> {
             match unless_it_would_block(|| to.try_write(&piece[written..length]))? {
                 None => return Ok(Passed::Part(length, piece[written..length].to_vec())),
                 Some(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Some(more) => written += more,
+                Some(more) => {
+                    note(noted, &piece[written..written + more]);
+                    written += more;
+                }
             }
         }
         Ok(Passed::All(length))
@@ -102,15 +106,24 @@ fn unless_it_would_block(mut call: impl FnMut() -> io::Result<usize>) -> io::Res
     }
 }
 
-async fn write_all(to: &Bare, mut bytes: &[u8]) -> io::Result<()> {
+pub(crate) async fn write_all(to: &Bare, mut bytes: &[u8], written: Option<&Written>) -> io::Result<()> {
     while !bytes.is_empty() {
         match unless_it_would_block(|| to.try_write(bytes))? {
             Some(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Some(length) => bytes = &bytes[length..],
+            Some(length) => {
+                note(written, &bytes[..length]);
+                bytes = &bytes[length..];
+            }
             None => to.writable().await?,
         }
     }
     Ok(())
+}
+
+fn note(written: Option<&Written>, bytes: &[u8]) {
+    if let Some(written) = written {
+        written.pass(bytes);
+    }
 }
 
 #[cfg(test)]

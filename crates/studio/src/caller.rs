@@ -141,9 +141,13 @@ impl Caller {
     }
 
     /// Logs what broke and gives people the request's id instead.
-    pub fn checked<T, E: std::fmt::Display>(&self, result: Result<T, E>) -> Result<T, AppError> {
+    pub fn checked<T, E: std::fmt::Display + 'static>(&self, result: Result<T, E>) -> Result<T, AppError> {
         result.map_err(|error| {
             tracing::error!(%error, "a call failed");
+            let of_store = (&error as &dyn std::any::Any).downcast_ref::<store::Error>();
+            if of_store.is_some_and(store::Error::is_away) {
+                return AppError::database_away();
+            }
             AppError::Internal { request: self.request.id.clone() }
         })
     }

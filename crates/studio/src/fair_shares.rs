@@ -160,7 +160,7 @@ impl PolicyRequest {
 
 /// Reads the field `order`.
 pub fn order_of(text: &str) -> Result<QueueOrder, Problem> {
-    [QueueOrder::FairShare, QueueOrder::Fifo].into_iter().find(|order| order.key() == text).ok_or_else(|| {
+    QueueOrder::from_key(text).ok_or_else(|| {
         Problem::new("order", format!("A queue is served by “fair-share” or “fifo”, not “{}”.", shortened(text)))
     })
 }

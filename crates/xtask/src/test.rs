@@ -37,6 +37,9 @@ pub enum Kind {
     E2e,
     /// A suite beside the core: ten thousand simulated sites in place of a thousand
     Simulation,
+    /// What is kept from whom: two people on one node who try everything on each other, and what else
+    /// `docs/security.md` names. Part of the core, too
+    Attacks,
     /// A suite beside the core: VS Code, installed through the operator's button and used in Chromium;
     /// downloads and compiles code-server
     Vscode,
@@ -50,7 +53,18 @@ struct Suite {
     folders: &'static [&'static str],
 }
 
-const SUITES: [Suite; 2] = [
+const SUITES: [Suite; 3] = [
+    Suite {
+        kind: Kind::Attacks,
+        name: "attacks",
+        folders: &[
+            "crates/agent",
+            "crates/confine",
+            "crates/engine/src/environments",
+            "crates/files/src",
+            "tests/http/attacks",
+        ],
+    },
     Suite { kind: Kind::Simulation, name: "simulation", folders: &["crates/domain", "crates/simulate", "scenarios"] },
     Suite {
         kind: Kind::Vscode,
@@ -95,6 +109,7 @@ pub fn test(workspace: &Workspace, only: Option<Kind>, filter: &[OsString]) -> R
         }
         Some(Kind::E2e) => browser(workspace, &setup::for_tests(workspace)?, filter),
         Some(Kind::Simulation) => simulation(workspace, filter),
+        Some(Kind::Attacks) => attacks(workspace),
         Some(Kind::Vscode) => vscode(workspace, filter),
     }
 }
@@ -125,6 +140,27 @@ fn simulation(workspace: &Workspace, filter: &[OsString]) -> Result<()> {
         let filter = if filter.is_empty() { &[OsString::from("simulation::")] } else { filter };
         process::run(cargo.args(for_cargo_test(filter)))
     })
+}
+
+/// The tests that show what `docs/security.md` promises, by the names that stand there.
+fn attacks(workspace: &Workspace) -> Result<()> {
+    setup::for_native_tests()?;
+    let docs = workspace.root().join("docs/security.md");
+    let text = std::fs::read_to_string(&docs)
+        .map_err(|error| Failure::new(format!("{} cannot be read: {error}", docs.display())))?;
+    native(workspace, &[&PRODUCT], &named_tests(&text))
+}
+
+/// The names of tests in a text: words in code, joined by underscores.
+fn named_tests(text: &str) -> Vec<OsString> {
+    let is_test = |name: &&str| {
+        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        name.matches('_').count() >= 2 && name.chars().all(is_word)
+    };
+    let mut names: Vec<&str> = text.split('`').skip(1).step_by(2).filter(is_test).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(OsString::from).collect()
 }
 
 /// Installs VS Code as an operator does, and uses it in a browser.
@@ -233,6 +269,14 @@ fn is_ci() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_are_found_by_their_names_in_the_docs() {
+        let text = "`a_b` is none, `heads_are_bounded` is, `docs/x_y_z.md` is not, `heads_are_bounded` again";
+        assert_eq!(named_tests(text), [OsString::from("heads_are_bounded")]);
+        let docs = include_str!("../../../docs/security.md");
+        assert!(named_tests(docs).len() > 10, "{:?}", named_tests(docs));
+    }
 
     #[test]
     fn several_names_reach_the_tests_without_nextest() {

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::account::pages::sign_in::{password_help, zone_options};
 use crate::components::{
     Card, Checkbox, Choice, ChoiceKind, ChoiceList, Def, DefList, Field, Look, NavItem, Page, PostForm, SelectField,
-    StateTag, StateWord, SubmitButton, Table, Time, heads,
+    StateTag, StateWord, SubmitButton, Table, ago, at_time, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -52,12 +52,11 @@ fn details(visit: &Visit) -> AnyView {
         <Card heading="About you">
             <PostForm function="update_profile" state=state.clone()>
                 <Field
-                    label="Name" name="name" value=name problem=state.problem("name")
-                    required=true maxlength=80_u32 autocomplete="name"
+                    form=&state label="Name" name="name" value=name required=true maxlength=80_u32 autocomplete="name"
                 />
                 <SelectField
-                    label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
-                    problem=state.problem("time_zone") help="Times and schedules are shown in it."
+                    form=&state label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
+                    help="Times and schedules are shown in it."
                 />
                 <ChoiceList
                     legend="Theme" name="theme" kind=ChoiceKind::One choices=themes problem=state.problem("theme")
@@ -74,12 +73,12 @@ fn password(visit: &Visit) -> AnyView {
         <Card heading="Password" note="ends your other sessions">
             <PostForm function="change_password" state=state.clone()>
                 <Field
-                    label="Current password" name="current" kind="password" problem=state.problem("current")
-                    required=true autocomplete="current-password"
+                    form=&state label="Current password" name="current" kind="password" required=true
+                    autocomplete="current-password"
                 />
                 <Field
-                    label="New password" name="password" kind="password" problem=state.problem("password")
-                    required=true autocomplete="new-password" check="password" email=email help=password_help()
+                    form=&state label="New password" name="password" kind="password" required=true
+                    autocomplete="new-password" check="password" email=email help=password_help()
                 />
                 <Checkbox name="end_tokens" label="Revoke all my personal tokens"/>
                 <Checkbox
@@ -118,7 +117,6 @@ fn sessions(rows: Vec<SessionRow>, viewer: &Viewer) -> AnyView {
 }
 
 fn session(row: SessionRow, viewer: &Viewer) -> impl IntoView + use<> {
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let state = if row.is_current { StateWord::ThisSession } else { StateWord::Active };
     let end = (!row.is_current).then(|| {
         let label = format!("End the session on {}", row.device);
@@ -132,9 +130,9 @@ fn session(row: SessionRow, viewer: &Viewer) -> impl IntoView + use<> {
         <tr data-key=row.key.to_string()>
             <th scope="row"><span class="name">{row.device}</span><span class="l2">{row.address}</span></th>
             <td><StateTag state=state/></td>
-            <td class="c-owner"><Time at=row.created_at now=now zone=zone.clone()/></td>
-            <td><Time at=row.seen_at now=now zone=zone.clone()/></td>
-            <td class="c-size"><Time at=row.ends_at now=now zone=zone absolute=true/></td>
+            <td class="c-owner">{ago(viewer, row.created_at)}</td>
+            <td>{ago(viewer, row.seen_at)}</td>
+            <td class="c-size">{at_time(viewer, row.ends_at)}</td>
             <td class="right">{end}</td>
         </tr>
     }

@@ -6,7 +6,7 @@ use atelier_engine::store::SshKey;
 use atelier_studio::account::ssh_keys::{OwnKeys, own_ssh_keys};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time, heads};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, ago, ago_or, heads};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -57,11 +57,7 @@ fn list(keys: Vec<SshKey>, viewer: &Viewer) -> Option<AnyView> {
 }
 
 fn row(key: SshKey, viewer: &Viewer) -> AnyView {
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
-    let used = match key.used_at {
-        Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
-        None => "never".into_any(),
-    };
+    let used = ago_or(viewer, key.used_at, "never");
     let label = format!("Remove the SSH key {}", key.name);
     let id = key.id.to_string();
     let row_key = id.clone();
@@ -71,7 +67,7 @@ fn row(key: SshKey, viewer: &Viewer) -> AnyView {
                 <span class="name">{key.name}</span>
                 <span class="l2">{key.kind}" "<code class="wrap">{key.fingerprint}</code></span>
             </th>
-            <td class="c-owner"><Time at=key.created_at now=now zone=zone/></td>
+            <td class="c-owner">{ago(viewer, key.created_at)}</td>
             <td data-label="Last used">{used}</td>
             <td class="right">
                 <PostForm function="remove_ssh_key" class="row-tight" hidden=vec![("key_id", id)]>
@@ -90,13 +86,12 @@ fn form(state: FormState) -> AnyView {
         </p>
         <PostForm function="add_ssh_key" state=state.clone()>
             <Field
-                id="ssh-key" label="Public key" name="key" value=state.value("key", "") problem=state.problem("key")
-                required=true maxlength=MAX_KEY_TEXT as u32 autocomplete="off"
+                form=&state id="ssh-key" label="Public key" name="key" required=true maxlength=MAX_KEY_TEXT as u32
+                autocomplete="off"
                 help="The line in ~/.ssh/id_ed25519.pub. If there is none, make one with ssh-keygen -t ed25519."
             />
             <Field
-                id="ssh-key-name" label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                maxlength=MAX_NAME as u32 autocomplete="off"
+                form=&state id="ssh-key-name" label="Name" name="name" maxlength=MAX_NAME as u32 autocomplete="off"
                 help="The machine that it is on, for example. Left empty, it is what stands at the end of the key."
             />
             <div class="row"><SubmitButton look=Look::Plain pending="Adding…">"Add the key"</SubmitButton></div>

@@ -6,7 +6,7 @@ use atelier_engine::store::Token;
 use atelier_studio::account::tokens::own_tokens;
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, Time, heads};
+use crate::components::{Card, Field, Look, PostForm, SubmitButton, Table, ago, ago_or, at_time, heads};
 use crate::form::FormState;
 use crate::frame::{Visit, load};
 use crate::server::caller::here;
@@ -43,19 +43,15 @@ fn list(rows: Vec<Token>, viewer: &Viewer) -> Option<AnyView> {
 }
 
 fn token(row: Token, viewer: &Viewer) -> AnyView {
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
-    let used = match row.used_at {
-        Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
-        None => "never".into_any(),
-    };
-    let expired = (row.expires_at <= now).then(|| view! { <span class="l2">"expired, works no more"</span> });
+    let used = ago_or(viewer, row.used_at, "never");
+    let expired = (row.expires_at <= viewer.now).then(|| view! { <span class="l2">"expired, works no more"</span> });
     let (label, key) = (format!("Revoke the token {}", row.name), row.id.to_string());
     html! {
         <tr data-key=key>
             <th scope="row"><span class="name">{row.name}</span>{expired}</th>
-            <td class="c-owner"><Time at=row.created_at now=now zone=zone.clone()/></td>
+            <td class="c-owner">{ago(viewer, row.created_at)}</td>
             <td data-label="Last used">{used}</td>
-            <td data-label="Works until"><Time at=row.expires_at now=now zone=zone absolute=true/></td>
+            <td data-label="Works until">{at_time(viewer, row.expires_at)}</td>
             <td class="right">
                 <PostForm function="revoke_token" class="row-tight" hidden=vec![("token", row.id.to_string())]>
                     <SubmitButton look=Look::Plain small=true label=label pending="Revoking…">"Revoke"</SubmitButton>
@@ -75,13 +71,12 @@ fn form(state: FormState) -> AnyView {
         <PostForm function="create_token" state=state.clone()>
             <div class="cols-2">
                 <Field
-                    id="token-name" label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                    required=true maxlength=MAX_NAME as u32 autocomplete="off"
-                    help="What it is for, or where it is used."
+                    form=&state id="token-name" label="Name" name="name" required=true maxlength=MAX_NAME as u32
+                    autocomplete="off" help="What it is for, or where it is used."
                 />
                 <Field
-                    id="token-days" label="Days" name="days" kind="number" value=days problem=state.problem("days")
-                    autocomplete="off" help=format!("How long it works: {MIN_DAYS} to {MAX_DAYS}.")
+                    form=&state id="token-days" label="Days" name="days" kind="number" value=days autocomplete="off"
+                    help=format!("How long it works: {MIN_DAYS} to {MAX_DAYS}.")
                 />
             </div>
             <div class="row"><SubmitButton look=Look::Plain pending="Making…">"Make a token"</SubmitButton></div>

@@ -36,34 +36,31 @@ pub fn SetUpPage() -> impl IntoView {
         >
             <PostForm function="set_up" state=state.clone()>
                 <Field
-                    label="Set-up code" name="code" value=state.value("code", "") problem=state.problem("code")
-                    required=true autofocus=true autocomplete="one-time-code" large=true
+                    form=&state label="Set-up code" name="code" required=true autofocus=true
+                    autocomplete="one-time-code" large=true
                     help="Printed in the server’s log at start. It proves that you run this server, so that nobody \
                           else can take it."
                 />
                 <Field
-                    label="Workspace" name="workspace" value=state.value("workspace", "")
-                    problem=state.problem("workspace")
-                    required=true maxlength=40_u32 placeholder="Perception" autocomplete="off" large=true
+                    form=&state label="Workspace" name="workspace" required=true maxlength=40_u32
+                    placeholder="Perception" autocomplete="off" large=true
                     help="Your team or project. People, computes and cost belong to it."
                 />
                 <Field
-                    label="Your name" name="name" value=state.value("name", "") problem=state.problem("name")
-                    required=true maxlength=80_u32 autocomplete="name" large=true
+                    form=&state label="Your name" name="name" required=true maxlength=80_u32 autocomplete="name"
+                    large=true
                 />
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "")
-                    problem=state.problem("email")
-                    required=true autocomplete="username" large=true help="You sign in with it."
+                    form=&state label="E-mail" name="email" kind="email" required=true autocomplete="username"
+                    large=true help="You sign in with it."
                 />
                 <Field
-                    label="Password" name="password" kind="password" problem=state.problem("password")
-                    required=true autocomplete="new-password" check="password" large=true help=password_help()
+                    form=&state label="Password" name="password" kind="password" required=true
+                    autocomplete="new-password" check="password" large=true help=password_help()
                 />
                 <SelectField
-                    label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
-                    problem=state.problem("time_zone") propose="time-zone" large=true
-                    help="Schedules and times are shown in it."
+                    form=&state label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
+                    propose="time-zone" large=true help="Schedules and times are shown in it."
                 />
                 <SubmitButton large=true block=true pending="Setting up…">"Create the workspace"</SubmitButton>
             </PostForm>
@@ -91,13 +88,12 @@ pub fn SignInPage() -> impl IntoView {
         <BareShell heading="Sign in" sub=place flash=flash>
             <PostForm function="sign_in" state=state.clone() hidden=vec![("next", next)]>
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "")
-                    problem=state.problem("email")
-                    required=true autofocus=state.problem("password").is_none() autocomplete="username" large=true
+                    form=&state label="E-mail" name="email" kind="email" required=true
+                    autofocus=state.problem("password").is_none() autocomplete="username" large=true
                 />
                 <Field
-                    label="Password" name="password" kind="password" problem=state.problem("password")
-                    required=true autocomplete="current-password" large=true
+                    form=&state label="Password" name="password" kind="password" required=true
+                    autocomplete="current-password" large=true
                 />
                 <Checkbox
                     name="keep" label="Keep me signed in" ticked=state.is_ticked("keep", "on", false)
@@ -135,17 +131,16 @@ pub fn NewPasswordPage() -> impl IntoView {
             />
             <PostForm function="change_password" state=state.clone()>
                 <Field
-                    label="Temporary password" name="current" kind="password" problem=state.problem("current")
-                    required=true autofocus=true autocomplete="current-password" large=true
+                    form=&state label="Temporary password" name="current" kind="password" required=true autofocus=true
+                    autocomplete="current-password" large=true
                 />
                 <Field
-                    label="New password" name="password" kind="password" problem=state.problem("password")
-                    email=viewer.email.clone()
+                    form=&state label="New password" name="password" kind="password" email=viewer.email.clone()
                     required=true autocomplete="new-password" check="password" large=true help=password_help()
                 />
                 <SelectField
-                    label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
-                    problem=state.problem("time_zone") propose="time-zone" large=true help="Times are shown in it."
+                    form=&state label="Time zone" name="time_zone" options=zone_options(&zone) value=zone.clone()
+                    propose="time-zone" large=true help="Times are shown in it."
                 />
                 <SubmitButton large=true block=true pending="Saving…">"Save password"</SubmitButton>
             </PostForm>

@@ -1,6 +1,6 @@
 //! The question before a cluster is deleted.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::verb::{ClusterVerb, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -17,8 +17,7 @@ use crate::server::caller::here;
 /// Asks before a cluster is deleted. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn DeleteClusterPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Compute, needs: Some((Action::ClusterDelete, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterDelete, &[]), |visit| {
         let name = param("name");
         let read = async move { cluster(&here()?, &name, 0, "").await };
         load(visit.viewer.clone(), read, move |detail| ask(&visit, &detail))
@@ -42,24 +41,15 @@ fn card(visit: &Visit, detail: &ClusterDetail, back: String) -> AnyView {
     let state = visit.form("delete_cluster");
     let row = &detail.row;
     let (running, waiting) = (row.running, row.counts.queued);
-    let consequence = |name: String, outcome: &str, tone: Tone| Consequence {
-        name,
-        outcome: outcome.to_owned(),
-        tone,
-        note: String::new(),
-    };
     let mut rows = Vec::new();
     if waiting > 0 {
         let name = counted(waiting, "waiting job", "waiting jobs");
-        rows.push(consequence(name, "Will be canceled. They can be submitted elsewhere.", Tone::Warning));
+        rows.push(Consequence::new(name, "Will be canceled. They can be submitted elsewhere.", Tone::Warning));
     }
     let nodes = counted(row.counts.nodes(), "node", "nodes");
-    rows.push(consequence(nodes, "Will be removed when nothing runs on them any more.", Tone::Warning));
-    rows.push(consequence(
-        "History and logs".into(),
-        "Are kept. The name is free again once it is gone.",
-        Tone::Neutral,
-    ));
+    rows.push(Consequence::new(nodes, "Will be removed when nothing runs on them any more.", Tone::Warning));
+    let kept = "Are kept. The name is free again once it is gone.";
+    rows.push(Consequence::new("History and logs", kept, Tone::Neutral));
     let choice = |value: &str, label: String, help: &str| Choice {
         ticked: state.is_ticked("jobs", value, value == "wait"),
         value: value.into(),

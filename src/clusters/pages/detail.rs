@@ -1,7 +1,7 @@
 //! The page of one cluster: why it is as it is, its nodes, its queue, what was decided, and what can be
 //! changed.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::node::NodeState;
 use atelier_domain::compute::verb::ClusterVerb;
 use atelier_domain::history::Topic;
@@ -16,20 +16,15 @@ use leptos::prelude::*;
 
 use crate::clusters::pages::{decisions, nodes, queue, settings};
 use crate::components::{
-    Banner, Card, Crumb, Icon, Layer, LinkButton, Look, NavItem, NodeLegend, NodeMap, NodeSquare, Page, PostForm,
-    Query, StateTag, StateWord, StepChart, SubmitButton, Time, TokenScopeCard, Tone, Why,
+    Card, Crumb, Icon, Layer, LinkButton, Look, NavItem, NodeLegend, NodeMap, NodeSquare, Page, PostForm, Query,
+    StateTag, StateWord, StepChart, SubmitButton, TokenScopeCard, Tone, Why, ago,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
 
 #[component]
 pub fn ClusterPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Compute,
-        needs: Some((Action::ClusterRead, Whose::Others)),
-        topics: &[Topic::Clusters, Topic::Jobs, Topic::Engine],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterRead, &[Topic::Clusters, Topic::Jobs, Topic::Engine]), |visit| {
         let (name, query) = (param("name"), Query::here());
         let (from, before) = (query.get("nodes").parse().unwrap_or_default(), query.get("before").to_owned());
         let (caller, typed) = (here(), settings::typed_scale(&visit, &query));
@@ -61,7 +56,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted, t
         </span>
     };
     let actions = view! { <div class="row" data-live="verbs">{actions(visit, detail)}</div> };
-    let refused = [
+    let refused = visit.refused(&[
         "pause_cluster",
         "resume_cluster",
         "delete_cluster",
@@ -71,8 +66,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted, t
         "hold_jobs",
         "release_jobs",
         "evict_jobs",
-    ]
-    .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
+    ]);
     let (meta, why, map) = (meta(visit, detail), why(detail), map(visit, detail));
     let paused = paused(visit, detail);
     let (table, queue) = (nodes::card(visit, query, detail), queue::card(visit, detail));
@@ -86,7 +80,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted, t
     html! {
         <Page heading=row.name.clone() crumbs=crumbs beside=beside.into_any() actions=actions.into_any()>
             <p class="meta" data-live="meta">{meta}</p>
-            {refused.into_iter().collect_view()}
+            {refused}
             <div class="split">
                 <div class="stack">
                     <div data-live="why" class="stack">{paused}{why}</div>
@@ -155,7 +149,6 @@ fn actions(visit: &Visit, detail: &ClusterDetail) -> AnyView {
 
 fn meta(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let row = &detail.row;
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let today = row.cost_today.map(|cost| format!(", {} today", cost.said(&detail.currency))).unwrap_or_default();
     let cost = format!("{}/h now{today}", detail.per_hour[3].said(&detail.currency));
     let size = format!("{}: {}", row.cluster.size, row.shape);
@@ -165,7 +158,7 @@ fn meta(visit: &Visit, detail: &ClusterDetail) -> AnyView {
         <span><Icon name="cost"/>{cost}</span>
         <span>
             <Icon name="user"/>
-            <span>{owner}"made "<Time at=detail.row.cluster.created now=now zone=zone/></span>
+            <span>{owner}"made "{ago(&visit.viewer, detail.row.cluster.created)}</span>
         </span>
     }
 }

@@ -9,8 +9,8 @@ use atelier_studio::counts::{ComputeCounts, compute_counts};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, EmptyState, FilterBar, LinkButton, Look, Pager, Query, QuickFilter, Sort, SortHeader, StateTag, StateWord,
-    TableWrap, Tone, WayOut,
+    Banner, EmptyState, FilterBar, LinkButton, Look, NothingLeft, Pager, Query, QuickFilter, Sort, SortHeader,
+    StateTag, StateWord, Table, Tone, WayOut, shown_of,
 };
 use crate::frame::compute::framed;
 use crate::frame::{Visit, help, load};
@@ -44,7 +44,7 @@ fn wanted(query: &Query) -> ClusterQuery {
 }
 
 fn show(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage, counts: ComputeCounts) -> AnyView {
-    let refusal = refusal(visit);
+    let refusal = visit.viewer.refusal(Action::ClusterCreate);
     let paused = page.paused.clone().map(|text| view! { <Banner tone=Tone::Warning text=text/> });
     if page.all == 0 {
         let inside = view! { <div data-live="clusters">{paused}{nothing_yet(visit, counts, refusal)}</div> };
@@ -62,10 +62,6 @@ fn show(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage, counts: Com
         <div data-live="clusters" data-announce="cluster|clusters">{paused}{content}</div>
     };
     framed(visit, "clusters", counts, Some(create.into_any()), inside.into_any())
-}
-
-fn refusal(visit: &Visit) -> Option<String> {
-    visit.viewer.refusal(Action::ClusterCreate)
 }
 
 fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) -> AnyView {
@@ -108,15 +104,8 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
 }
 
 fn nothing_fits(query: &Query) -> AnyView {
-    let clear = query.path().to_owned();
-    html! {
-        <EmptyState
-            art=false heading="No cluster fits this filter"
-            text="Names, sizes and tags are searched, within the chosen state."
-        >
-            <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
-        </EmptyState>
-    }
+    let text = "Names, sizes and tags are searched, within the chosen state.";
+    html! { <NothingLeft heading="No cluster fits this filter" text=text clear=query.path()/> }
 }
 
 fn filters(query: &Query) -> AnyView {
@@ -132,15 +121,8 @@ fn filters(query: &Query) -> AnyView {
 }
 
 fn table(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage) -> AnyView {
-    let (shown, matching) = (page.rows.len(), page.matching as u64);
-    let text = if shown as u64 == matching {
-        counted(matching, "cluster", "clusters")
-    } else {
-        format!("{shown} of {}", counted(matching, "cluster", "clusters"))
-    };
-    let turn =
-        |after: usize| query.clone().with("after", &if after == 0 { String::new() } else { after.to_string() }).url();
-    let (back, next) = (page.previous.map(turn), page.next.map(turn));
+    let text = shown_of(page.rows.len() as u64, page.matching as u64, ("cluster", "clusters"));
+    let (back, next) = (page.previous.map(|at| query.after(at)), page.next.map(|at| query.after(at)));
     let header = |label, by: ClusterSort, class: &'static str| {
         let most_first = by != ClusterSort::Name;
         view! {
@@ -156,24 +138,20 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: ClusterPage) -> AnyView
     );
     let rows: Vec<_> = page.rows.into_iter().map(|row| line(visit.slug(), row, &page.currency)).collect();
     html! {
-        <TableWrap>
-            <table class="table">
-                <caption class="sr">"Clusters"</caption>
-                <thead>
-                    <tr>
-                        {name}
-                        <th scope="col">"State"</th>
-                        <th scope="col" class="c-size">"Size"</th>
-                        {nodes}
-                        {waiting}
-                        <th scope="col" class="right c-cpu">"Cost today"</th>
-                        <th scope="col" class="c-owner">"Tags"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
+        <Table
+            class="table" caption="Clusters" rows=rows
+            head=view! {
+                {name}
+                <th scope="col">"State"</th>
+                <th scope="col" class="c-size">"Size"</th>
+                {nodes}
+                {waiting}
+                <th scope="col" class="right c-cpu">"Cost today"</th>
+                <th scope="col" class="c-owner">"Tags"</th>
+            }
+        >
             <Pager text=text back=back next=next/>
-        </TableWrap>
+        </Table>
     }
 }
 

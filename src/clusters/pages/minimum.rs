@@ -6,7 +6,7 @@ use atelier_engine::run::CommandId;
 use atelier_studio::clusters::detail::ClusterDetail;
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, Time};
+use crate::components::{Card, Field, Look, PostForm, SaveRow, SelectField, SubmitButton, at_time, options, zones};
 use crate::frame::Visit;
 
 /// The card with the schedules that set the minimum, and the form that adds two of them.
@@ -46,10 +46,10 @@ fn line(visit: &Visit, detail: &ClusterDetail, id: ScheduleId, schedule: &Schedu
             ("command_id", CommandId::random().as_str().to_owned()),
         ]
     };
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let now = visit.viewer.now;
     let next = match (is_enabled, schedule.next_acting_after(now)) {
         (false, _) => html! { <span class="faint">"disabled"</span> },
-        (true, Some(next)) => html! { "next "<Time at=next.at now=now zone=zone absolute=true/> },
+        (true, Some(next)) => html! { "next "{at_time(&visit.viewer, next.at)} },
         (true, None) => html! { <span class="faint">"never again"</span> },
     };
     let actions = may.then(|| {
@@ -77,45 +77,27 @@ fn line(visit: &Visit, detail: &ClusterDetail, id: ScheduleId, schedule: &Schedu
 fn form(visit: &Visit, detail: &ClusterDetail) -> AnyView {
     let state = visit.form("add_minimum");
     let zone = state.value("time_zone", &visit.viewer.time_zone);
-    let mut zones = atelier_domain::zone::choices();
-    if !zones.contains(&zone) {
-        zones.insert(0, zone.clone());
-    }
-    let zones: Vec<(String, String)> = zones.into_iter().map(|name| (name.clone(), name)).collect();
-    let days = [("workdays", "Workdays"), ("every", "Every day"), ("weekends", "Weekends")];
-    let days = days.map(|(key, words)| (key.to_owned(), words.to_owned())).to_vec();
+    let zones = zones(&zone);
+    let days = options(&[("workdays", "Workdays"), ("every", "Every day"), ("weekends", "Weekends")]);
     let hidden = vec![("cluster", detail.row.name.clone()), ("command_id", CommandId::random().as_str().to_owned())];
-    let value = |field: &str, otherwise: &str| state.value(field, otherwise);
     let is_open = !state.problems().is_empty() || state.refusal().is_some();
-    let (nodes, otherwise) = (
-        value("nodes", &detail.row.cluster.scale.max.min(1).to_string()),
-        value("otherwise", &detail.row.cluster.scale.min.to_string()),
-    );
-    let (on, from, to) = (value("days", "workdays"), value("from", "08:00"), value("to", "18:00"));
+    let (nodes, otherwise) = (detail.row.cluster.scale.max.min(1), detail.row.cluster.scale.min);
     let help = format!("A node costs {} an hour.", detail.per_hour[0].said(&detail.currency));
     html! {
         <details class="more" open=is_open>
             <summary>"Keep more at certain hours"</summary>
             <PostForm function="add_minimum" state=state.clone() hidden=hidden>
                 <div class="cols-2 fields">
+                    <Field form=&state label="Nodes" name="nodes" kind="number" value=nodes.to_string() required=true help=help/>
+                    <SelectField form=&state label="Days" name="days" options=days value="workdays"/>
+                    <Field form=&state label="From" name="from" kind="time" value="08:00" required=true/>
+                    <Field form=&state label="To" name="to" kind="time" value="18:00" required=true/>
                     <Field
-                        label="Nodes" name="nodes" kind="number" value=nodes problem=state.problem("nodes")
-                        required=true help=help
+                        form=&state label="At other times" name="otherwise" kind="number" value=otherwise.to_string() required=true
                     />
-                    <SelectField label="Days" name="days" options=days value=on problem=state.problem("days")/>
-                    <Field label="From" name="from" kind="time" value=from problem=state.problem("from") required=true/>
-                    <Field label="To" name="to" kind="time" value=to problem=state.problem("to") required=true/>
-                    <Field
-                        label="At other times" name="otherwise" kind="number" value=otherwise
-                        problem=state.problem("otherwise") required=true
-                    />
-                    <SelectField
-                        label="Time zone" name="time_zone" options=zones value=zone problem=state.problem("time_zone")
-                    />
+                    <SelectField form=&state label="Time zone" name="time_zone" options=zones value=zone/>
                 </div>
-                <div class="row">
-                    <SubmitButton look=Look::Plain icon="plus" pending="Adding…">"Add hours"</SubmitButton>
-                </div>
+                <SaveRow label="Add hours" icon="plus" pending="Adding…"/>
             </PostForm>
         </details>
     }

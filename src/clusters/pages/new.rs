@@ -1,6 +1,6 @@
 //! The form that makes a cluster.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::size::Tier;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -22,9 +22,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn NewClusterPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Compute, needs: Some((Action::ClusterCreate, Whose::Others)), topics: &[Topic::Engine] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterCreate, &[Topic::Engine]), |visit| {
         let (caller, typed) = (here(), Typed { state: visit.form("create_cluster"), query: Query::here() });
         let read = async move {
             let caller = caller?;
@@ -96,33 +94,32 @@ fn form(visit: &Visit, sizes: Vec<SizeRow>, typed: &Typed, size: &str, quoted: &
             <PostForm function="create_cluster" state=state.clone() hidden=hidden class="split">
                 <Card>
                     <Field
-                        label="Name" name="name" value=name problem=state.problem("name")
-                        required=true autofocus=true maxlength=24_u32 autocomplete="off"
+                        form=&state label="Name" name="name" value=name required=true autofocus=true maxlength=24_u32
+                        autocomplete="off"
                         help="3 to 24 of a–z, 0–9 and hyphens, beginning with a letter; unique in the workspace."
                     />
                     <SizeTable rows=sizes chosen=chosen problem=state.problem("size")/>
                     {tier}
                     <div class="cols-4 fields">
                         <Field
-                            label="Fewest nodes" name="min" kind="number" value=min problem=state.problem("min")
-                            required=true help="Kept also when nothing waits."
+                            form=&state label="Fewest nodes" name="min" kind="number" value=min required=true
+                            help="Kept also when nothing waits."
                         />
                         <Field
-                            label="Most nodes" name="max" kind="number" value=max problem=state.problem("max")
-                            required=true help="It never has more."
+                            form=&state label="Most nodes" name="max" kind="number" value=max required=true
+                            help="It never has more."
                         />
                         <Field
-                            label="Idle seconds" name="idle" kind="number" value=idle problem=state.problem("idle")
-                            required=true help="So long a node stays without a job."
+                            form=&state label="Idle seconds" name="idle" kind="number" value=idle required=true
+                            help="So long a node stays without a job."
                         />
                         <Field
-                            label="Kept ready" name="warm" kind="number" value=warm problem=state.problem("warm")
-                            required=true help="Idle nodes beyond what runs."
+                            form=&state label="Kept ready" name="warm" kind="number" value=warm required=true
+                            help="Idle nodes beyond what runs."
                         />
                     </div>
                     <TextField
-                        label="Tags" name="tags" value=tags problem=state.problem("tags")
-                        help="One a line, such as project=churn."
+                        form=&state label="Tags" name="tags" value=tags help="One a line, such as project=churn."
                     />
                 </Card>
                 <aside class="stack sticky-side">

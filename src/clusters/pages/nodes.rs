@@ -5,7 +5,7 @@ use atelier_studio::clusters::detail::{ClusterDetail, NODES_SHOWN};
 use atelier_studio::clusters::nodes::{AgentFacts, NodeRow};
 use leptos::prelude::*;
 
-use crate::components::{Card, Icon, Pager, Query, StateTag, StateWord, Table, Time, heads};
+use crate::components::{Card, Icon, Pager, Query, StateTag, StateWord, Table, ago, heads};
 use crate::frame::Visit;
 
 /// The card with the table.
@@ -17,8 +17,7 @@ pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
         };
     }
     let rows: Vec<_> = detail.nodes.iter().map(|node| line(visit, node)).collect();
-    let turn =
-        |from: usize| query.clone().with("nodes", &if from == 0 { String::new() } else { from.to_string() }).url();
+    let turn = |from: usize| query.turned("nodes", from);
     let from = detail.nodes_from;
     let text = format!("{}–{} of {all}", from + 1, from + detail.nodes.len());
     let back = (from > 0).then(|| turn(from.saturating_sub(NODES_SHOWN)));
@@ -36,7 +35,7 @@ pub fn card(visit: &Visit, query: &Query, detail: &ClusterDetail) -> AnyView {
 }
 
 fn line(visit: &Visit, node: &NodeRow) -> AnyView {
-    let (now, zone, slug) = (visit.viewer.now, visit.viewer.time_zone.clone(), visit.slug());
+    let slug = visit.slug();
     let (id, key, anchor) = (node.id.to_string(), node.id.to_string(), node.id.to_string());
     let jobs: Vec<_> = node
         .jobs
@@ -69,7 +68,7 @@ fn line(visit: &Visit, node: &NodeRow) -> AnyView {
         <tr data-key=key id=anchor>
             <th scope="row">
                 <span class="name">{id}</span>
-                <span class="l2 nowrap">"since "<Time at=node.created now=now zone=zone/></span>
+                <span class="l2 nowrap">"since "{ago(&visit.viewer, node.created)}</span>
             </th>
             <td><StateTag state=StateWord::of_node(node.state) reason=node.why()/></td>
             <td>{jobs}</td>

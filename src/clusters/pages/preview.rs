@@ -1,6 +1,6 @@
 //! Preview on last week: what other settings of a cluster would have done to the jobs that it had.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::text::{counted, grouped};
 use atelier_domain::time::Span;
 use atelier_domain::{Money, paths};
@@ -11,6 +11,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Card, Crumb, EmptyState, Field, LinkButton, NavItem, Page, Query, SelectField, SubmitButton, TableWrap, Tone, Why,
+    options,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
@@ -18,8 +19,7 @@ use crate::server::caller::here;
 /// Settings on the left, what they would have done on the right.
 #[component]
 pub fn PreviewPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Compute, needs: Some((Action::ClusterScale, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::ClusterScale, &[]), |visit| {
         let (name, query, caller) = (param("name"), Query::here(), here());
         let typed = (!query.get("run").is_empty()).then(|| typed(&query));
         let read = async move { preview(&caller?, &name, typed).await };
@@ -95,9 +95,8 @@ fn form(visit: &Visit, query: &Query, found: &Preview) -> AnyView {
     let warm = value("warm", scale.warm.to_string());
     let order = value("order", found.policy.order.key().to_owned());
     let backfill = value("backfill", if found.policy.backfill { "on" } else { "off" }.to_owned());
-    let option = |key: &str, words: &str| (key.to_owned(), words.to_owned());
-    let orders = vec![option("fifo", "Who came first"), option("fair-share", "By shares")];
-    let passing = vec![option("on", "Small jobs may pass"), option("off", "Nobody passes")];
+    let orders = options(&[("fifo", "Who came first"), ("fair-share", "By shares")]);
+    let passing = options(&[("on", "Small jobs may pass"), ("off", "Nobody passes")]);
     let cut = if found.is_cut { " More ran; the newest are played." } else { "" };
     let note = format!("{} of the last {DAYS} days are played.{cut}", counted(found.jobs as u64, "job", "jobs"));
     let action = paths::preview_cluster(visit.slug(), &found.cluster);

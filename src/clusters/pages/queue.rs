@@ -6,7 +6,7 @@ use atelier_studio::clusters::detail::{ClusterDetail, QueueRow};
 use atelier_studio::fair_shares::said_order;
 use leptos::prelude::*;
 
-use crate::components::{Card, StateTag, StateWord, Table, Time, heads};
+use crate::components::{Card, StateTag, StateWord, Table, ago, heads};
 use crate::frame::Visit;
 use crate::jobs::pages::turn::menu as turn_menu;
 
@@ -46,7 +46,6 @@ pub fn card(visit: &Visit, detail: &ClusterDetail) -> AnyView {
 }
 
 fn line(visit: &Visit, row: &QueueRow) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let href = paths::job(visit.slug(), &row.job.to_string());
     let place = match (row.place, row.is_held) {
         (Some(place), _) => place.to_string(),
@@ -66,7 +65,7 @@ fn line(visit: &Visit, row: &QueueRow) -> AnyView {
             <th scope="row"><a class="name" href=href>{row.name.clone()}</a><span class="l2">{facts}</span>{share}</th>
             <td class="wide-cell"><StateTag state=StateWord::Queued reason=row.why.clone()/></td>
             <td data-label="Starts about">{starts}</td>
-            <td class="right nowrap c-cpu"><Time at=row.submitted now=now zone=zone/></td>
+            <td class="right nowrap c-cpu">{ago(&visit.viewer, row.submitted)}</td>
             <td class="menu-cell">{menu}</td>
         </tr>
     }

@@ -13,7 +13,7 @@ use leptos::server_fn::ServerFn as _;
 use crate::clusters::pages::detail::blocked;
 use crate::clusters::pages::minimum;
 use crate::clusters::typing::QuoteCluster;
-use crate::components::{Card, Field, Look, PostForm, Query, SubmitButton, TagsCard, price};
+use crate::components::{Card, Field, PostForm, Query, SaveRow, TagsCard, price};
 use crate::form::FormState;
 use crate::frame::Visit;
 
@@ -70,8 +70,8 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
     let why = (!fixed).then(|| {
         view! {
             <Field
-                label="Why" name="why" value=why problem=state.problem("why") autocomplete="off"
-                maxlength=MAX_WHY as u32 help="Goes to the history with your name."
+                form=&state label="Why" name="why" value=why autocomplete="off" maxlength=MAX_WHY as u32
+                help="Goes to the history with your name."
             />
         }
     });
@@ -84,20 +84,18 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
                 <PostForm function="scale_cluster" state=state.clone() hidden=hidden>
                     <div class="cols-2 fields">
                         <Field
-                            label="Fewest" name="min" kind="number" value=min
-                            problem=state.problem("min") required=true readonly=fixed
+                            form=&state label="Fewest" name="min" kind="number" value=min required=true readonly=fixed
                         />
                         <Field
-                            label="Most" name="max" kind="number" value=max
-                            problem=state.problem("max") required=true readonly=fixed
+                            form=&state label="Most" name="max" kind="number" value=max required=true readonly=fixed
                         />
                         <Field
-                            label="Idle, s" name="idle" kind="number" value=idle
-                            problem=state.problem("idle") required=true readonly=fixed
+                            form=&state label="Idle, s" name="idle" kind="number" value=idle required=true
+                            readonly=fixed
                         />
                         <Field
-                            label="Kept ready" name="warm" kind="number" value=warm
-                            problem=state.problem("warm") required=true readonly=fixed
+                            form=&state label="Kept ready" name="warm" kind="number" value=warm required=true
+                            readonly=fixed
                         />
                     </div>
                     <p class="help">
@@ -108,12 +106,7 @@ fn scaling(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted
                     {price}
                     {price::lost()}
                     {why}
-                    <div class="row">
-                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
-                            "Save scaling"
-                        </SubmitButton>
-                        {check}
-                    </div>
+                    <SaveRow label="Save scaling" disabled_because=because>{check}</SaveRow>
                 </PostForm>
             </div>
         </Card>
@@ -130,11 +123,7 @@ fn queue(visit: &Visit, detail: &ClusterDetail, because: Option<String>) -> AnyV
             <PostForm function="set_queue_policy" state=state.clone() hidden=hidden>
                 {policy}
                 <p class="help"><a href=shares>"Weights and use of people"</a></p>
-                <div class="row">
-                    <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
-                        "Save queue"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save queue" disabled_because=because/>
             </PostForm>
         </Card>
     }

@@ -1,6 +1,5 @@
 //! Schedules of clusters: the minimum at certain times.
 
-use atelier_domain::Timestamp;
 use atelier_domain::compute::{ClusterId, ScheduleId};
 use atelier_domain::schedule::recurrence::Parts;
 use atelier_domain::schedule::{Action, Schedule};
@@ -10,61 +9,39 @@ use atelier_studio::schedules::commands as schedule;
 use atelier_studio::schedules::request::timetable_of;
 use atelier_studio::schedules::week::as_cron;
 use axum::extract::Path;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{When, created, json};
+use crate::server::rest::view::{When, created, listed, object, ok};
 
 /// The times that a schedule is shown with.
 const SHOWN: usize = 5;
 
-#[derive(Debug, Serialize)]
-struct MinimumView {
-    id: String,
-    cluster: String,
-    /// The fewest nodes from then on.
-    nodes: u32,
-    sentence: String,
-    cron: Option<String>,
-    time_zone: String,
-    enabled: bool,
-    next: Vec<When>,
-}
-
-impl MinimumView {
-    fn of(cluster: &str, id: ScheduleId, schedule: &Schedule, now: Timestamp) -> Self {
-        let times = schedule.timetable.preview(SHOWN, now.max(schedule.since));
-        Self {
-            id: id.to_string(),
-            cluster: cluster.to_lowercase(),
-            nodes: match schedule.action {
-                Action::MinNodes(nodes) => nodes,
-                Action::Start | Action::Stop => 0,
-            },
-            sentence: schedule.sentence(),
-            cron: as_cron(&schedule.timetable),
-            time_zone: schedule.timetable.zone().as_str().to_owned(),
-            enabled: schedule.is_enabled,
-            next: times.iter().filter(|_| schedule.is_enabled).map(|firing| When(firing.at)).collect(),
-        }
+fn view(cluster: &str, id: ScheduleId, schedule: &Schedule) -> impl Serialize + use<> {
+    let times = schedule.timetable.preview(SHOWN, atelier_engine::clock::now().max(schedule.since));
+    object! {
+        id: id.to_string(),
+        cluster: cluster.to_lowercase(),
+        // The fewest nodes from then on.
+        nodes: match schedule.action {
+            Action::MinNodes(nodes) => nodes,
+            Action::Start | Action::Stop => 0,
+        },
+        sentence: schedule.sentence(),
+        cron: as_cron(&schedule.timetable),
+        time_zone: schedule.timetable.zone().as_str().to_owned(),
+        enabled: schedule.is_enabled,
+        next: times.iter().filter(|_| schedule.is_enabled).map(|firing| When(firing.at)).collect::<Vec<_>>(),
     }
 }
 
-#[derive(Debug, Serialize)]
-struct MinimumsView {
-    schedules: Vec<MinimumView>,
-}
-
 /// `GET /clusters/{name}/schedules`, in the order in which they were made.
-pub async fn list(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn list(asked: Asked, Path(name): Path<String>, _: NoParameters) -> Answered {
     let cluster = cluster::find(&asked.caller, &name).await?;
-    let now = atelier_engine::clock::now();
     let all = schedule::of(&asked.caller, ScheduleTarget::Cluster(cluster)).await?;
-    let schedules = all.iter().map(|(id, schedule)| MinimumView::of(&name, *id, schedule, now)).collect();
-    Ok(json(StatusCode::OK, &MinimumsView { schedules }))
+    listed("schedules", all.iter().map(|(id, schedule)| view(&name, *id, schedule)))
 }
 
 /// A minimum, and when it begins to count.
@@ -100,10 +77,9 @@ pub async fn add(asked: Asked, Path(name): Path<String>, Json(wanted): Json<Want
 }
 
 /// `GET /clusters/{name}/schedules/{id}`.
-pub async fn show(asked: Asked, Path((name, id)): Path<(String, String)>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn show(asked: Asked, Path((name, id)): Path<(String, String)>, _: NoParameters) -> Answered {
     let cluster = cluster::find(&asked.caller, &name).await?;
-    Ok(json(StatusCode::OK, &view_of(&asked, &name, cluster, parsed(&id)?).await?))
+    ok(&view_of(&asked, &name, cluster, parsed(&id)?).await?)
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -118,18 +94,11 @@ pub async fn change(asked: Asked, Path((name, id)): Path<(String, String)>, Json
     let which = parsed(&id)?;
     let command = asked.id_for("switch-minimum", &(&name, &id, &switch));
     minimum::enable(&asked.caller, command.beside("enabled"), cluster, which, switch.enabled).await?;
-    Ok(json(StatusCode::OK, &view_of(&asked, &name, cluster, which).await?))
-}
-
-#[derive(Debug, Serialize)]
-struct GoneView {
-    id: String,
-    state: &'static str,
+    ok(&view_of(&asked, &name, cluster, which).await?)
 }
 
 /// `DELETE /clusters/{name}/schedules/{id}`.
-pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, _: NoParameters) -> Answered {
     let cluster = cluster::find(&asked.caller, &name).await?;
     let which = parsed(&id)?;
     let command = asked.id_for("delete-minimum", &(&name, &id));
@@ -137,14 +106,14 @@ pub async fn delete(asked: Asked, Path((name, id)): Path<(String, String)>, para
     if asked.or_known(&command, found, |_| Some(None)).await?.is_some() {
         minimum::remove(&asked.caller, command, cluster, which).await?;
     }
-    Ok(json(StatusCode::OK, &GoneView { id, state: "deleted" }))
+    ok(&json!({ "id": id, "state": "deleted" }))
 }
 
 fn parsed(id: &str) -> Answered<ScheduleId> {
     ScheduleId::parse(id).ok_or_else(|| Refusal::not_found("schedule"))
 }
 
-async fn view_of(asked: &Asked, name: &str, cluster: ClusterId, id: ScheduleId) -> Answered<MinimumView> {
+async fn view_of(asked: &Asked, name: &str, cluster: ClusterId, id: ScheduleId) -> Answered<impl Serialize> {
     let schedule = schedule::find(&asked.caller, ScheduleTarget::Cluster(cluster), id).await?;
-    Ok(MinimumView::of(name, id, &schedule, atelier_engine::clock::now()))
+    Ok(view(name, id, &schedule))
 }

@@ -14,29 +14,21 @@ use atelier_studio::clusters::commands::{ChangeRequest, ClusterRequest, RunningJ
 use atelier_studio::clusters::list::{all_clusters, one_cluster};
 use atelier_studio::orders::ask;
 use axum::extract::Path;
-use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::json;
 
-use crate::clusters::rest::view::{ClusterView, path};
-use crate::error::AppError;
-use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters};
+use crate::clusters::rest::view::path;
+use crate::server::rest::asked::{Asked, Json, NoParameters, OptionalJson, Parameters, Why};
 use crate::server::rest::people::People;
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{created, done, json};
-
-#[derive(Debug, Serialize)]
-struct ClustersView {
-    clusters: Vec<ClusterView>,
-}
+use crate::server::rest::view::{created, done, json, listed, ok};
 
 /// `GET /clusters`, by name.
-pub async fn list(asked: Asked, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn list(asked: Asked, _: NoParameters) -> Answered {
     let caller = &asked.caller;
     let found = all_clusters(caller).await?;
     let people = People::of(caller, found.iter().map(|row| row.cluster.owner.clone())).await?;
-    let clusters = found.into_iter().map(|row| ClusterView::of(row, &people)).collect();
-    Ok(json(StatusCode::OK, &ClustersView { clusters }))
+    listed("clusters", found.into_iter().map(|row| view::cluster(row, &people)))
 }
 
 /// `POST /clusters`.
@@ -52,10 +44,9 @@ pub async fn create(asked: Asked, Json(request): Json<ClusterRequest>) -> Answer
 }
 
 /// `GET /clusters/{name}`.
-pub async fn show(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn show(asked: Asked, Path(name): Path<String>, _: NoParameters) -> Answered {
     let id = cluster::find(&asked.caller, &name).await?;
-    Ok(json(StatusCode::OK, &view_of(&asked.caller, id).await?))
+    ok(&view_of(&asked.caller, id).await?)
 }
 
 /// `PATCH /clusters/{name}`: all of it, or nothing.
@@ -71,13 +62,6 @@ pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<C
     shown(caller, Verb::ScaleCluster, cluster).await
 }
 
-/// Why, for the history.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Why {
-    why: String,
-}
-
 /// `POST /clusters/{name}/pause`.
 pub async fn pause(asked: Asked, Path(name): Path<String>, OptionalJson(why): OptionalJson<Why>) -> Answered {
     set_paused(&asked, &name, Verb::PauseCluster, &why).await
@@ -91,9 +75,8 @@ pub async fn resume(asked: Asked, Path(name): Path<String>, OptionalJson(why): O
 async fn set_paused(asked: &Asked, name: &str, verb: Verb, why: &Why) -> Answered {
     let caller = &asked.caller;
     let cluster = cluster::find(caller, name).await?;
-    let why = parse_why(&why.why).map_err(AppError::from)?;
     let id = asked.id_for(verb.key(), &cluster);
-    cluster::set_paused(caller, id, cluster, verb == Verb::PauseCluster, why).await?;
+    cluster::set_paused(caller, id, cluster, verb == Verb::PauseCluster, why.read()?).await?;
     shown(caller, verb, cluster).await
 }
 
@@ -101,20 +84,14 @@ async fn shown(caller: &Caller, verb: Verb, cluster: ClusterId) -> Answered {
     Ok(json(done(verb), &view_of(caller, cluster).await?))
 }
 
-#[derive(Debug, Serialize)]
-struct GoneView {
-    name: String,
-    state: &'static str,
-}
-
 /// `DELETE /clusters/{name}?jobs=wait|end`: on its way when this is answered, or gone.
 pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Parameters) -> Answered {
     let caller = &asked.caller;
     let jobs = match parameters.take("jobs")? {
-        Some(text) => RunningJobs::parse(&text).map_err(AppError::from)?,
+        Some(text) => RunningJobs::parse(&text)?,
         None => RunningJobs::Wait,
     };
-    let why = parse_why(&parameters.take("why")?.unwrap_or_default()).map_err(AppError::from)?;
+    let why = parse_why(&parameters.take("why")?.unwrap_or_default())?;
     parameters.none_left(&["jobs", "why"])?;
     let id = asked.id_for("delete", &(&name, jobs == RunningJobs::End));
     let cluster = asked.or_known(&id, cluster::find(caller, &name).await.map(Some), |_| Some(None)).await?;
@@ -127,11 +104,11 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
         // It was deleted when this was asked before.
         None => "deleted",
     };
-    Ok(json(done(Verb::DeleteCluster), &GoneView { name: name.to_lowercase(), state }))
+    Ok(json(done(Verb::DeleteCluster), &json!({ "name": name.to_lowercase(), "state": state })))
 }
 
-async fn view_of(caller: &Caller, id: ClusterId) -> Answered<ClusterView> {
+async fn view_of(caller: &Caller, id: ClusterId) -> Answered<impl Serialize> {
     let row = one_cluster(caller, id).await?.ok_or_else(|| Refusal::not_found("cluster"))?;
     let people = People::of(caller, [row.cluster.owner.clone()]).await?;
-    Ok(ClusterView::of(row, &people))
+    Ok(view::cluster(row, &people))
 }

@@ -1,6 +1,6 @@
 //! Budgets: how much a month may cost, how much of that is spent, and what happens then.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::budget::{BudgetAction, BudgetOf};
 use atelier_domain::history::Topic;
 use atelier_domain::{Money, paths};
@@ -10,8 +10,8 @@ use atelier_studio::clock;
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, Choice, ChoiceKind, ChoiceList, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query,
-    SelectField, SubmitButton, Tab, Table, Tabs, Tone, Why, WhyField,
+    Card, Choice, ChoiceKind, ChoiceList, EmptyState, Field, LinkButton, Look, NavItem, Page, PostForm, Query, SaveRow,
+    SelectField, SubmitButton, Tab, Table, Tabs, Tone, Why, WhyField, options,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -19,12 +19,7 @@ use crate::server::caller::here;
 /// What may be spent, and what is.
 #[component]
 pub fn BudgetsPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Cost,
-        needs: Some((Action::CostRead, Whose::Own)),
-        topics: &[Topic::Engine, Topic::Warnings],
-    };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Cost, Action::CostRead, &[Topic::Engine, Topic::Warnings]), |visit| {
         let (caller, query) = (here(), Query::here());
         let found = async move {
             let caller = caller?;
@@ -54,8 +49,7 @@ impl Shown {
     fn page(&self) -> AnyView {
         let because = self.visit.viewer.refusal(Action::BudgetWrite);
         let may = because.is_none();
-        let refused =
-            self.visit.form("lift_budget").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+        let refused = self.visit.refused(&["lift_budget"]);
         let workspace = match &self.budgets.workspace {
             Some(line) => self.table("Budget of the workspace", std::slice::from_ref(line), may),
             None => html! {
@@ -222,8 +216,7 @@ impl Shown {
         let whose = asked("whose", if person.is_empty() { "workspace" } else { "person" });
         let (action, zone) = (asked("action", "warn"), asked("time_zone", &self.visit.viewer.time_zone));
         let readonly = because.is_some();
-        let options = [("workspace", "The whole workspace"), ("person", "One person")];
-        let options: Vec<_> = options.into_iter().map(|(key, words)| (key.to_owned(), words.to_owned())).collect();
+        let options = options(&[("workspace", "The whole workspace"), ("person", "One person")]);
         let help = |action: BudgetAction| match action {
             BudgetAction::Warn => "Those concerned are told at 50, 80 and 100 %. Nothing else happens.",
             BudgetAction::Refuse => {
@@ -251,24 +244,19 @@ impl Shown {
                 <Card heading="Set a budget">
                     <PostForm function="set_budget" state=state.clone() hidden=hidden>
                         <div class="cols-2">
-                            <SelectField
-                                label="Whose" name="whose" options=options value=whose problem=state.problem("whose")
-                            />
+                            <SelectField form=&state label="Whose" name="whose" options=options value=whose/>
                             <Field
-                                label="Person" name="person" value=person problem=state.problem("person")
-                                readonly=readonly
+                                form=&state label="Person" name="person" value=person readonly=readonly
                                 autocomplete="off" help="The e-mail address, for a person’s budget."
                             />
                         </div>
                         <div class="cols-2">
                             <Field
-                                label="Amount a month" name="amount" value=amount problem=state.problem("amount")
-                                required=true
+                                form=&state label="Amount a month" name="amount" value=amount required=true
                                 readonly=readonly autocomplete="off" help=amount_help
                             />
                             <Field
-                                label="Time zone" name="time_zone" value=zone problem=state.problem("time_zone")
-                                readonly=readonly
+                                form=&state label="Time zone" name="time_zone" value=zone readonly=readonly
                                 autocomplete="off" help="Where its months begin, such as Europe/Berlin."
                             />
                         </div>
@@ -277,11 +265,7 @@ impl Shown {
                             problem=state.problem("action")
                         />
                         <WhyField state=state readonly=readonly/>
-                        <div class="row">
-                            <SubmitButton icon="check" pending="Saving…" disabled_because=because>
-                                "Set budget"
-                            </SubmitButton>
-                        </div>
+                        <SaveRow label="Set budget" look=Look::Primary disabled_because=because/>
                     </PostForm>
                 </Card>
             </section>

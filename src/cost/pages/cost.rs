@@ -10,7 +10,7 @@ use atelier_studio::cost::view::{Kind, Rest, Spending, SpendingRow};
 use leptos::prelude::*;
 
 use crate::components::{
-    BarChart, BarSeries, Card, EmptyState, Field, Icon, NavItem, Page, Query, TableWrap, Tone, Why,
+    BarChart, BarSeries, Card, EmptyState, Field, Icon, NavItem, Page, Query, TableWrap, Tone, Why, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -24,8 +24,7 @@ const COLOURS: [&str; 6] = ["s1", "s2", "s3", "s4", "s5", "s7"];
 /// What computes, people and jobs cost.
 #[component]
 pub fn CostPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Cost, needs: Some((Action::CostRead, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Cost, Action::CostRead, &[]), |visit| {
         let (caller, query) = (here(), Query::here());
         let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
         let asked = ["days", "from", "to", "by"].map(|key| query.get(key));
@@ -340,19 +339,13 @@ impl Shown {
     fn table(&self, heading: &'static str, column: &'static str, rows: AnyView) -> AnyView {
         let total = &self.spending.total;
         let (time, total) = (hours(total.millis), Money(total.cost).said(&self.currency));
+        let heads = heads(&[(column, ""), ("Node time", "right"), ("Share", "right"), ("Cost", "right")]);
         html! {
             <Card heading=heading flush=true>
                 <TableWrap>
                     <table class="table tight costs">
                         <caption class="sr">{heading}</caption>
-                        <thead>
-                            <tr>
-                                <th scope="col">{column}</th>
-                                <th scope="col" class="right">"Node time"</th>
-                                <th scope="col" class="right">"Share"</th>
-                                <th scope="col" class="right">"Cost"</th>
-                            </tr>
-                        </thead>
+                        <thead><tr>{heads}</tr></thead>
                         <tbody>{rows}</tbody>
                         <tfoot>
                             <tr>

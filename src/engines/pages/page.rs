@@ -1,6 +1,6 @@
 //! The engine: the health of its loop, its sites, agents and unknown nodes.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::Resources;
 use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_domain::history::Topic;
@@ -13,7 +13,7 @@ use url::form_urlencoded;
 
 use crate::components::{
     Banner, Card, Def, DefList, EmptyState, LinkButton, Look, Meter, NavItem, Page, PostForm, SubmitButton, Table,
-    Time, Tone, Why, WhyField, heads,
+    Tone, Why, WhyField, ago, ago_or, heads,
 };
 use crate::engines::pages::nodes as engine_nodes;
 use crate::frame::{Place, Visit, load, studio};
@@ -22,26 +22,20 @@ use crate::server::caller::here;
 /// What runs behind all computes.
 #[component]
 pub fn EnginesPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Engines,
-        needs: Some((Action::EngineRead, Whose::Others)),
-        topics: &[Topic::Engine, Topic::Clusters, Topic::Jobs],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Engines, Action::EngineRead, &[Topic::Engine, Topic::Clusters, Topic::Jobs]), |visit| {
         load(visit.viewer.clone(), async { engines(&here()?).await }, move |detail| show(&visit, &detail))
     })
 }
 
 fn show(visit: &Visit, detail: &EngineDetail) -> AnyView {
     let refusal = visit.viewer.refusal(Action::EngineWrite);
-    let refused = ["pause_engine", "resume_engine", "remove_unknown"]
-        .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
+    let refused = visit.refused(&["pause_engine", "resume_engine", "remove_unknown"]);
     let (status, sites, unknown) =
         (status(visit, detail), sites(&detail.sites), unknown(visit, detail, refusal.as_deref()));
     let (agents, switch) = (engine_nodes::card(visit, detail), switch(visit, detail, refusal));
     html! {
         <Page heading="Engines" sub="Where nodes are made, who answers there, and what the engine makes of it.">
-            {refused.into_iter().collect_view()}
+            {refused}
             <div class="split">
                 <div class="stack">
                     <div data-live="sites">{sites}</div>
@@ -89,16 +83,12 @@ fn switch(visit: &Visit, detail: &EngineDetail, refusal: Option<String>) -> AnyV
 
 fn status(visit: &Visit, detail: &EngineDetail) -> AnyView {
     let status = &detail.status;
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let complaint =
         status.phase.complaint().map(|text| view! { <p class="muted">{format!("Not working: {text}.")}</p> });
     let disk = status.is_disk_low.then(|| {
         view! { <p class="muted">"The disk is full: only what frees something is taken."</p> }
     });
-    let committed = match status.committed_at {
-        Some(at) => html! { <Time at=at now=now zone=zone/> },
-        None => html! { "not yet" },
-    };
+    let committed = ago_or(&visit.viewer, status.committed_at, "not yet");
     let things: Vec<String> = status.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
     let (epoch, revision, lag) = (status.epoch, status.revision, format!("{} ms", status.lag.as_millis()));
     let batches = format!("{} with {} inputs", status.batches, status.inputs);
@@ -191,7 +181,6 @@ fn unknown(visit: &Visit, detail: &EngineDetail, refusal: Option<&str>) -> AnyVi
 }
 
 fn stranger(visit: &Visit, found: &UnknownNode, refusal: Option<&str>) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let query = form_urlencoded::Serializer::new(String::new())
         .append_pair("site", found.site.as_str())
         .append_pair("name", &found.name)
@@ -203,7 +192,7 @@ fn stranger(visit: &Visit, found: &UnknownNode, refusal: Option<&str>) -> AnyVie
         <tr data-key=format!("{}/{}", found.site, found.name)>
             <th scope="row"><span class="name">{found.name.clone()}</span></th>
             <td>{found.site.to_string()}</td>
-            <td><Time at=found.since now=now zone=zone/></td>
+            <td>{ago(&visit.viewer, found.since)}</td>
             <td class="right">
                 <LinkButton
                     href=href small=true look=Look::DangerQuiet icon="trash" dialog=true disabled_because=because

@@ -1,6 +1,6 @@
 //! Asks before an unknown node is removed.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_domain::world::UnknownNode;
 use atelier_engine::run::CommandId;
@@ -15,8 +15,7 @@ use crate::server::page;
 /// Asks before something unknown is removed.
 #[component]
 pub fn RemoveUnknownPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Engines, needs: Some((Action::EngineWrite, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Engines, Action::EngineWrite, &[]), |visit| {
         let (site, name) = (page::query("site").unwrap_or_default(), page::query("name").unwrap_or_default());
         load(visit.viewer.clone(), async { engines(&here()?).await }, move |detail| {
             match detail.unknown.into_iter().find(|found| found.site.as_str() == site && found.name == name) {

@@ -1,15 +1,15 @@
 //! The Python environment that instances start with: how it does, what is in it, and the list that operators
 //! change.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::history::Topic;
 use atelier_domain::text::counted;
-use atelier_engine::environments::{Built, EnvironmentStatus, MAX_LINE, MAX_LINES, Phase};
+use atelier_engine::environments::{BaseStatus, Built, MAX_LINE, MAX_LINES, Phase};
 use atelier_studio::environments::base::{EnvironmentDetail, environment};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, Def, DefList, Look, NavItem, Page, PostForm, SubmitButton, TextField, Time, Tone, Why, WhyField,
+    Card, Def, DefList, Look, NavItem, Page, PostForm, SaveRow, SubmitButton, TextField, Tone, Why, WhyField, ago,
 };
 use crate::environments::pages::parts::{self, megabytes};
 use crate::frame::{Place, Visit, load, studio};
@@ -17,9 +17,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn EnvironmentPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Environment, needs: Some((Action::EngineRead, Whose::Others)), topics: &[Topic::Engine] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Environment, Action::EngineRead, &[Topic::Engine]), |visit| {
         load(visit.viewer.clone(), async { environment(&here()?).await }, move |detail| show(&visit, &detail))
     })
 }
@@ -27,11 +25,10 @@ pub fn EnvironmentPage() -> impl IntoView {
 fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let refusal = visit.viewer.refusal(Action::EngineWrite);
     let (status, editor) = (status(visit, detail, refusal.clone()), editor(visit, detail, refusal));
-    let is_ready = matches!(detail.status, EnvironmentStatus::Ready(_));
+    let is_ready = matches!(detail.status, BaseStatus::Ready(_));
     let (packages, log) = (packages(visit, detail), parts::log(&detail.log, is_ready));
     let (facts, vscode) = (facts(detail), crate::environments::pages::editors::card(visit));
-    let refused =
-        visit.form("rebuild_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["rebuild_environment"]);
     html! {
         <Page
             heading="Environment"
@@ -54,7 +51,6 @@ fn show(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
 
 /// How the environment does that the list asks for.
 fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let kept = match detail.in_use {
         Some(_) => " New instances get the one below meanwhile.",
         None => " Instances have no JupyterLab until then; their terminals work.",
@@ -67,7 +63,7 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         }
     };
     match &detail.status {
-        EnvironmentStatus::Off => html! {
+        BaseStatus::Off => html! {
             <Why
                 tone=Tone::Warning title="No environment, and none is built" code="environment-off"
                 text="Building is switched off on this server, by the setting environment or because it makes no \
@@ -75,20 +71,20 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
                       auto."
             />
         },
-        EnvironmentStatus::Waiting => {
+        BaseStatus::Waiting => {
             let text = format!("It is looked whether there is one that fits the list.{kept}");
             html! { <Why tone=Tone::Neutral title="Starting" text=text/> }
         }
-        EnvironmentStatus::Building { phase, packages, since, .. } => {
-            let (title, since) = (format!("Building: {}", phase.words()), *since);
+        BaseStatus::Building { phase, packages, since, .. } => {
+            let (title, since) = (format!("Building: {}", phase.words()), ago(&visit.viewer, *since));
             let text = format!("{}{kept}", building(*phase, *packages));
             html! {
                 <Why tone=Tone::Neutral title=title text=text>
-                    <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
+                    <p class="muted">"Begun "{since}</p>
                 </Why>
             }
         }
-        EnvironmentStatus::Ready(built) => {
+        BaseStatus::Ready(built) => {
             let text = format!(
                 "{}, {} on disk, built in {}. A rebuild takes the newest versions that the list allows; this one stays \
                  in use until it is done.",
@@ -99,14 +95,14 @@ fn status(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
             let again = again("Build again", "restart", Look::Plain);
             html! { <Why tone=Tone::Good title="Ready" text=text>{again}</Why> }
         }
-        EnvironmentStatus::Failed { failure, next_try } => {
-            let next_try = *next_try;
+        BaseStatus::Failed { failure, next_try } => {
+            let next_try = ago(&visit.viewer, *next_try);
             let text = format!("{} {}{}", failure.why, failure.help, kept);
             let again = again("Try again now", "restart", Look::Plain);
             html! {
                 <Why tone=Tone::Failed title="It could not be built" text=text code="environment-failed">
                     {again}
-                    <p class="muted">"Next try by itself "<Time at=next_try now=now zone=zone/></p>
+                    <p class="muted">"Next try by itself "{next_try}</p>
                 </Why>
             }
         }
@@ -135,16 +131,16 @@ fn took(built: &Built) -> String {
 /// What instances get now.
 fn packages(visit: &Visit, detail: &EnvironmentDetail) -> AnyView {
     let Some(built) = &detail.in_use else { return ().into_any() };
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let count = counted(built.packages.len() as u64, "package", "packages");
     let packages = parts::packages(&built.packages);
     let note = format!("{count}, Python {}", built.python.version);
-    let (hash, size, took, at) = (built.hash.clone(), megabytes(built.size), took(built), built.built_at);
+    let (hash, size, took, at) =
+        (built.hash.clone(), megabytes(built.size), took(built), ago(&visit.viewer, built.built_at));
     html! {
         <Card heading="In use" note=note>
             <DefList>
                 <Def term="Name"><span class="mono">{hash}</span></Def>
-                <Def term="Built"><Time at=at now=now zone=zone/>", in "{took}</Def>
+                <Def term="Built">{at}", in "{took}</Def>
                 <Def term="On disk">{size}</Def>
             </DefList>
             {packages}
@@ -164,15 +160,10 @@ fn editor(visit: &Visit, detail: &EnvironmentDetail, refusal: Option<String>) ->
         <Card heading="List">
             <PostForm function="set_environment" state=state.clone()>
                 <TextField
-                    label="Packages" name="requirements" value=list
-                    problem=state.problem("requirements") help=help rows=rows required=true
+                    form=&state label="Packages" name="requirements" value=list help=help rows=rows required=true
                 />
                 <WhyField state=state/>
-                <div class="row">
-                    <SubmitButton icon="check" pending="Saving…" disabled_because=refusal>
-                        "Save and build"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save and build" look=Look::Primary disabled_because=refusal/>
             </PostForm>
         </Card>
     }

@@ -1,6 +1,6 @@
 //! What two versions have and have not in common.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::environment::Change;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -15,12 +15,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn CompareEnvironmentsPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Environments,
-        needs: Some((Action::EnvironmentRead, Whose::Others)),
-        topics: &[Topic::Environments],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Environments, Action::EnvironmentRead, &[Topic::Environments]), |visit| {
         let query = Query::here();
         let (before, after) = (query.get("before").to_owned(), query.get("after").to_owned());
         let chosen = (before.clone(), after.clone());

@@ -1,6 +1,6 @@
 //! The question before an environment is deleted.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
 use atelier_studio::environments::list::{NamedDetail, named_environment};
@@ -13,8 +13,7 @@ use crate::server::caller::here;
 /// Asks before an environment is deleted. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn DeleteEnvironmentPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Environments, needs: Some((Action::EnvironmentWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Environments, Action::EnvironmentWrite, &[]), |visit| {
         let name = param("name");
         let read = async move { named_environment(&here()?, &name, "").await };
         load(visit.viewer.clone(), read, move |detail| ask(&visit, &detail))
@@ -35,17 +34,15 @@ fn ask(visit: &Visit, detail: &NamedDetail) -> AnyView {
             </section>
         },
         None => {
-            let row = |name: String, outcome: &str, tone: Tone| Consequence {
-                name,
-                outcome: outcome.to_owned(),
-                tone,
-                note: String::new(),
-            };
             let versions = counted(detail.view.versions.len() as u64, "version", "versions");
             let rows = vec![
-                row(versions, "Will be deleted with their lists. Jobs cannot name them any more.", Tone::Warning),
-                row("Kernels in JupyterLab".into(), "Will not be offered any more.", Tone::Warning),
-                row("Jobs that are over".into(), "Are kept, with the name of what they ran with.", Tone::Neutral),
+                Consequence::new(
+                    versions,
+                    "Will be deleted with their lists. Jobs cannot name them any more.",
+                    Tone::Warning,
+                ),
+                Consequence::new("Kernels in JupyterLab", "Will not be offered any more.", Tone::Warning),
+                Consequence::new("Jobs that are over", "Are kept, with the name of what they ran with.", Tone::Neutral),
             ];
             let (keep, go) = (format!("Keep {name}"), format!("Delete {name}"));
             html! {

@@ -1,6 +1,6 @@
 //! One environment: a version of it, how that does, and the others.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -9,8 +9,8 @@ use atelier_studio::environments::list::{NamedDetail, named_environment};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, CodeBlock, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, Query, SubmitButton,
-    Table, Time, Tone, Why, heads,
+    Card, CodeBlock, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, Query, SubmitButton, Table, Tone,
+    Why, ago, ago_or, heads,
 };
 use crate::environments::pages::parts::{self, megabytes, said, tag};
 use crate::frame::{Place, Visit, load, param, studio};
@@ -18,12 +18,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn NamedEnvironmentPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Environments,
-        needs: Some((Action::EnvironmentRead, Whose::Others)),
-        topics: &[Topic::Environments, Topic::Jobs],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Environments, Action::EnvironmentRead, &[Topic::Environments, Topic::Jobs]), |visit| {
         let (name, version) = (param("name"), Query::here().get("version").to_owned());
         let read = async move { named_environment(&here()?, &name, &version).await };
         load(visit.viewer.clone(), read, move |detail| show(&visit, &detail))
@@ -44,7 +39,7 @@ fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
             "Delete"
         </LinkButton>
     };
-    let refused = visit.form("build_environment").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["build_environment"]);
     let is_ready = matches!(detail.shown.state, BuildState::Ready(_));
     let (state, packages, log) = (state(visit, detail, refusal), packages(detail), parts::log(&detail.log, is_ready));
     let (versions, users, facts) = (versions(visit, detail), users(visit, detail), facts(visit, detail));
@@ -75,7 +70,6 @@ fn show(visit: &Visit, detail: &NamedDetail) -> AnyView {
 }
 
 fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let hidden =
         vec![("environment", detail.view.row.name.to_string()), ("version", detail.shown.row.version.to_string())];
     let build = |words: &'static str| {
@@ -97,10 +91,10 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
         }
         BuildState::Waiting(_) => html! { <Why tone=Tone::Neutral title="Waiting to be built" text=text/> },
         BuildState::Building { since, .. } => {
-            let since = *since;
+            let since = ago(&visit.viewer, *since);
             html! {
                 <Why tone=Tone::Neutral title="Building" text=text>
-                    <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
+                    <p class="muted">"Begun "{since}</p>
                 </Why>
             }
         }
@@ -116,25 +110,22 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
             html! { <Why tone=Tone::Good title="Ready" text=text/> }
         }
         BuildState::Failed { failure, at } => {
-            let (title, at) = match failure.line {
-                Some(line) => (format!("It could not be built: line {line} failed"), *at),
-                None => ("It could not be built".to_owned(), *at),
+            let at = ago(&visit.viewer, *at);
+            let title = match failure.line {
+                Some(line) => format!("It could not be built: line {line} failed"),
+                None => "It could not be built".to_owned(),
             };
             let text = format!("{} {}", failure.why, failure.help);
             let build = build("Try again");
             html! {
                 <Why tone=Tone::Failed title=title text=text code="environment-failed">
                     {build}
-                    <p class="muted">
-                        "Tried "
-                        <Time at=at now=now zone=zone/>
-                        ". A version never changes: correct the list in a new one."
-                    </p>
+                    <p class="muted">"Tried "{at}". A version never changes: correct the list in a new one."</p>
                 </Why>
             }
         }
         BuildState::Collected { at, .. } => {
-            let at = *at;
+            let at = ago(&visit.viewer, *at);
             let text = format!(
                 "Nothing had used it for {}, so it was removed from the disk. The next use builds it again.",
                 counted(detail.kept_days.into(), "day", "days")
@@ -143,7 +134,7 @@ fn state(visit: &Visit, detail: &NamedDetail, refusal: Option<String>) -> AnyVie
             html! {
                 <Why tone=Tone::Neutral title="Removed from the disk" text=text>
                     {build}
-                    <p class="muted">"Removed "<Time at=at now=now zone=zone/></p>
+                    <p class="muted">"Removed "{at}</p>
                 </Why>
             }
         }
@@ -166,7 +157,6 @@ fn packages(detail: &NamedDetail) -> AnyView {
 
 fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
     let (slug, name) = (visit.slug(), detail.view.row.name.to_string());
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let shown = detail.shown.row.version;
     let rows: Vec<_> = detail
         .view
@@ -185,12 +175,12 @@ fn versions(visit: &Visit, detail: &NamedDetail) -> AnyView {
                 );
                 view! { <a class="l2" href=address>{format!("compare with {}", before.row.version)}</a> }
             });
-            let (by, at, zone) = (version.row.author_name.clone(), version.row.created_at, zone.clone());
+            let (by, at) = (version.row.author_name.clone(), version.row.created_at);
             view! {
                 <tr data-key=number.to_string() aria-current=current>
                     <th scope="row">
                         <a class="name" href=href>{format!("Version {number}")}</a>
-                        <span class="l2">{by}", "<Time at=at now=now zone=zone/></span>
+                        <span class="l2">{by}", "{ago(&visit.viewer, at)}</span>
                     </th>
                     <td>{tag(&version.state)}{diff}</td>
                 </tr>
@@ -232,18 +222,14 @@ fn users(visit: &Visit, detail: &NamedDetail) -> AnyView {
 }
 
 fn facts(visit: &Visit, detail: &NamedDetail) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-    let (owner, at) = (detail.view.row.owner_name.clone(), detail.view.row.created_at);
+    let (owner, at) = (detail.view.row.owner_name.clone(), ago(&visit.viewer, detail.view.row.created_at));
     let hash = detail.shown.hash.map(|hash| hash.to_string()).unwrap_or_default();
-    let used = match detail.shown.row.used_at {
-        Some(used) => html! { <Time at=used now=now zone=zone.clone()/> },
-        None => html! { "never" },
-    };
+    let used = ago_or(&visit.viewer, detail.shown.row.used_at, "never");
     html! {
         <Card heading="About">
             <DefList>
                 <Def term="Owner">{owner}</Def>
-                <Def term="Made"><Time at=at now=now zone=zone/></Def>
+                <Def term="Made">{at}</Def>
                 <Def term="Version last used">{used}</Def>
                 <Def term="Content"><span class="mono">{hash}</span></Def>
             </DefList>

@@ -4,7 +4,7 @@ use atelier_domain::access::Action;
 use atelier_engine::environments::editor::{EditorPhase, EditorStatus, VERSION, missing_packages};
 use leptos::prelude::*;
 
-use crate::components::{Banner, Card, CodeBlock, Def, DefList, Look, PostForm, SubmitButton, Time, Tone, Why};
+use crate::components::{Card, CodeBlock, Def, DefList, Look, PostForm, SubmitButton, Tone, Why, ago};
 use crate::frame::Visit;
 use crate::server::caller::here;
 
@@ -22,7 +22,7 @@ pub fn card(visit: &Visit) -> AnyView {
         EditorStatus::Absent => absent(refusal),
         EditorStatus::Installing { phase, since, lines } => installing(visit, phase, since, &lines),
         EditorStatus::Ready(built) => {
-            let (now, zone, at) = (visit.viewer.now, visit.viewer.time_zone.clone(), built.built_at);
+            let at = ago(&visit.viewer, built.built_at);
             let size = format!("{} MB", built.size.div_ceil(1_000_000));
             html! {
                 <p>
@@ -31,7 +31,7 @@ pub fn card(visit: &Visit) -> AnyView {
                 </p>
                 <DefList>
                     <Def term="Version"><span class="mono">{format!("code-server {VERSION}")}</span></Def>
-                    <Def term="Installed"><Time at=at now=now zone=zone/></Def>
+                    <Def term="Installed">{at}</Def>
                     <Def term="On disk">{size}</Def>
                 </DefList>
             }
@@ -48,7 +48,7 @@ pub fn card(visit: &Visit) -> AnyView {
             }
         }
     };
-    let refused = visit.form("install_editor").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["install_editor"]);
     html! {
         <section id="vscode" data-live="vscode">
             <Card heading="VS Code in the browser">{refused}{inside}</Card>
@@ -89,17 +89,16 @@ fn button(words: &'static str, refusal: Option<String>) -> AnyView {
 }
 
 fn installing(visit: &Visit, phase: EditorPhase, since: atelier_domain::Timestamp, lines: &[String]) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let text = match STEPS.iter().position(|step| *step == phase) {
         Some(step) => format!("Step {} of {}.", step + 1, STEPS.len()),
         None => "Another build goes on in the same folder; this follows it.".to_owned(),
     };
-    let title = format!("Installing: {}", phase.words());
+    let (title, since) = (format!("Installing: {}", phase.words()), ago(&visit.viewer, since));
     let log = (!lines.is_empty())
         .then(|| view! { <CodeBlock text=lines.join("\n") label="The last lines of the installation"/> });
     html! {
         <Why tone=Tone::Neutral title=title text=text>
-            <p class="muted">"Begun "<Time at=since now=now zone=zone/></p>
+            <p class="muted">"Begun "{since}</p>
         </Why>
         {log}
     }

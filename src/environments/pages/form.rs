@@ -1,6 +1,6 @@
 //! The form that makes an environment, or another version of one.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::environment::{MAX_LINE, MAX_NOTE, MAX_PACKAGES};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -8,7 +8,7 @@ use atelier_studio::environments::list::{EnvironmentForm, environment_form};
 use leptos::prelude::*;
 
 use crate::components::{
-    Card, Checkbox, Crumb, Field, LinkButton, NavItem, Page, PostForm, Query, SelectField, SubmitButton, TextField,
+    Card, Checkbox, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, Query, SaveRow, SelectField, TextField,
     Tone, Why, WhyField,
 };
 use crate::form::FormState;
@@ -17,8 +17,7 @@ use crate::server::caller::here;
 
 #[component]
 pub fn NewEnvironmentPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Environments, needs: Some((Action::EnvironmentWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Environments, Action::EnvironmentWrite, &[]), |visit| {
         let query = Query::here();
         let (of, from) = (query.get("of").to_owned(), query.get("from").to_owned());
         let read = async move { environment_form(&here()?, &of, &from).await };
@@ -79,8 +78,7 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
     let name = form.of.is_none().then(|| {
         view! {
             <Field
-                label="Name" name="name" value=state.value("name", "") problem=state.problem("name") autocomplete="off"
-                required=is_named
+                form=state label="Name" name="name" autocomplete="off" required=is_named
                 help="3 to 24 of a–z, 0–9 and hyphens, such as churn. Jobs name it so."
             />
         }
@@ -90,10 +88,7 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
         let mut options = vec![(String::new(), "A new environment of the name above".to_owned())];
         options.extend(form.own.iter().map(|name| (name.clone(), format!("The next version of {name}"))));
         view! {
-            <SelectField
-                label="Save as" name="existing" value=state.value("existing", "") options=options
-                problem=state.problem("existing")
-            />
+            <SelectField form=state label="Save as" name="existing" options=options/>
         }
     });
     let before = match (&form.of, &form.frozen) {
@@ -117,22 +112,19 @@ fn fields(form: &EnvironmentForm, state: &FormState) -> AnyView {
             />
         }
     });
-    let (note, in_recipe, in_note) = (state.value("note", ""), state.problem("recipe"), state.problem("note"));
     let state = state.clone();
     html! {
         <PostForm function="save_environment" hidden=hidden state=state.clone()>
             {name}
             {existing}
-            <TextField
-                label="List" name="recipe" value=recipe problem=in_recipe help=help rows=rows required=true
-            />
+            <TextField form=&state label="List" name="recipe" value=recipe help=help rows=rows required=true/>
             <Field
-                label="Note" name="note" value=note problem=in_note autocomplete="off"
-                maxlength=MAX_NOTE as u32 help="What is special about this version."
+                form=&state label="Note" name="note" autocomplete="off" maxlength=MAX_NOTE as u32
+                help="What is special about this version."
             />
             <WhyField state=state/>
             {build}
-            <div class="row"><SubmitButton icon="check" pending="Saving…">"Save"</SubmitButton></div>
+            <SaveRow label="Save" look=Look::Primary/>
         </PostForm>
     }
 }

@@ -9,19 +9,14 @@ use atelier_studio::environments::commands::EnvironmentView;
 use atelier_studio::environments::list::{EnvironmentList, environments};
 use leptos::prelude::*;
 
-use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Time, Tone, WayOut, heads};
+use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Tone, WayOut, ago, heads};
 use crate::environments::pages::parts::{megabytes, said, tag};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
 #[component]
 pub fn EnvironmentsPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Environments,
-        needs: Some((Action::EnvironmentRead, Whose::Others)),
-        topics: &[Topic::Environments, Topic::Jobs],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Environments, Action::EnvironmentRead, &[Topic::Environments, Topic::Jobs]), |visit| {
         load(visit.viewer.clone(), async { environments(&here()?).await }, move |list| show(&visit, &list))
     })
 }
@@ -88,7 +83,6 @@ fn show(visit: &Visit, list: &EnvironmentList) -> AnyView {
 }
 
 fn line(visit: &Visit, row: &EnvironmentView) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let name = row.row.name.to_string();
     let href = paths::named_environment(visit.slug(), &name);
     let Some(newest) = row.versions.first() else { return ().into_any() };
@@ -102,7 +96,7 @@ fn line(visit: &Visit, row: &EnvironmentView) -> AnyView {
     );
     let used = row.versions.iter().filter_map(|version| version.row.used_at).max();
     let used = match used {
-        Some(at) => html! { <Time at=at now=now zone=zone/> },
+        Some(at) => ago(&visit.viewer, at),
         None => html! { <span class="faint">"never"</span> },
     };
     let users = match row.jobs.len() {

@@ -1,6 +1,6 @@
 //! Questions: a new name or place, and before something goes.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::{FilePath, bytes};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -8,14 +8,15 @@ use atelier_files::{Entry, Kind};
 use leptos::prelude::*;
 
 use crate::components::{
-    Card, ConfirmCard, Consequence, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton, Tone, Why,
+    Card, ConfirmCard, Consequence, Crumb, Field, LinkButton, Look, NavItem, NothingToDo, Page, PostForm, SubmitButton,
+    Tone,
 };
 use crate::files::pages::parts::crumbs;
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 use crate::server::page;
 
-const PLACE: Place = Place { nav: NavItem::Files, needs: Some((Action::FileWrite, Whose::Own)), topics: &[] };
+const PLACE: Place = Place::own(NavItem::Files, Action::FileWrite, &[]);
 
 /// What was chosen, each with whether it can be done.
 type Chosen = Vec<(FilePath, Entry, Result<(), String>)>;
@@ -48,11 +49,10 @@ fn rename(visit: &Visit, chosen: Chosen) -> AnyView {
             <Card>
                 <PostForm function="move_file" state=state.clone() hidden=vec![("path", path.as_str().to_owned())]>
                     <Field
-                        label="Name" name="name" value=name problem=state.problem("name") required=true autofocus=true
-                        autocomplete="off"
+                        form=&state label="Name" name="name" value=name required=true autofocus=true autocomplete="off"
                     />
                     <Field
-                        label="Folder" name="folder" value=place problem=state.problem("folder") autocomplete="off"
+                        form=&state label="Folder" name="folder" value=place autocomplete="off"
                         help="A path such as Users/ines/data; empty for the top. Nothing is ever replaced."
                     />
                     <div class="row">
@@ -89,13 +89,7 @@ fn delete(visit: &Visit, chosen: Chosen) -> AnyView {
             .iter()
             .find_map(|(.., judged)| judged.clone().err())
             .unwrap_or_else(|| "Tick the files in the list first.".into());
-        html! {
-            <section class="confirm" data-confirm-card="">
-                <Why tone=Tone::Neutral title="Nothing can be deleted" text=text>
-                    <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
-                </Why>
-            </section>
-        }
+        html! { <NothingToDo title="Nothing can be deleted" text=text back=back/> }
     } else {
         let title = match going.as_slice() {
             [only] => format!("Delete {}?", only.name()),

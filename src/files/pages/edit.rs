@@ -1,11 +1,11 @@
 //! The editor, and the way back if the file changed in the meantime.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_studio::files::list::EditorPage;
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, SubmitButton, TextField, Tone, Why};
+use crate::components::{Card, Crumb, Field, LinkButton, Look, NavItem, Page, SaveRow, TextField, Tone, Why};
 use crate::files::http::save;
 use crate::files::pages::parts::crumbs;
 use crate::form::FormState;
@@ -15,8 +15,7 @@ use crate::server::page;
 
 #[component]
 pub fn EditFilePage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Files, Action::FileWrite, &[]), |visit| {
         let path = page::query("path").unwrap_or_default();
         load(
             visit.viewer.clone(),
@@ -39,7 +38,6 @@ fn edit(visit: &Visit, editor: EditorPage) -> AnyView {
     let crlf =
         state.is_ticked("crlf", "on", editor.has_crlf).then(|| view! { <input type="hidden" name="crlf" value="on"/> });
     let help = format!("{}. If somebody changes the file meanwhile, both versions are kept.", editor.language);
-    let (text, problem) = (state.value("text", &editor.text), state.problem("text"));
     let (action, name) = (paths::file_save(slug), editor.path.name().to_owned());
     html! {
         <Page heading=format!("Edit {}", editor.path.name()) crumbs=crumbs>
@@ -48,11 +46,10 @@ fn edit(visit: &Visit, editor: EditorPage) -> AnyView {
                 <input type="hidden" name="version" value=version/>
                 {crlf}
                 {refusal}
-                <TextField label="Text" name="text" value=text problem=problem rows=24 help=help code=true/>
-                <div class="row">
-                    <SubmitButton icon="check" pending="Saving…">"Save"</SubmitButton>
+                <TextField form=&state label="Text" name="text" value=editor.text rows=24 help=help code=true/>
+                <SaveRow label="Save" look=Look::Primary>
                     <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
-                </div>
+                </SaveRow>
             </form>
         </Page>
     }
@@ -69,8 +66,7 @@ fn refusal(state: &FormState) -> Option<impl IntoView + use<>> {
 /// Makes a file with a text in it.
 #[component]
 pub fn NewFilePage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileWrite, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Files, Action::FileWrite, &[]), |visit| {
         let path = page::query("path").unwrap_or_default();
         load(
             visit.viewer.clone(),
@@ -82,8 +78,6 @@ pub fn NewFilePage() -> impl IntoView {
                 let mut crumbs = crumbs(slug, &folder);
                 crumbs.push(Crumb::new(if folder.is_top() { "Files" } else { folder.name() }, back.clone()));
                 let refusal = refusal(&state);
-                let (name, text) = (state.value("name", ""), state.value("text", ""));
-                let (wrong_name, wrong_text) = (state.problem("name"), state.problem("text"));
                 let (action, path) = (paths::file_save(slug), folder.as_str().to_owned());
                 html! {
                     <Page heading="New file" crumbs=crumbs>
@@ -94,15 +88,13 @@ pub fn NewFilePage() -> impl IntoView {
                                 <input type="hidden" name="path" value=path/>
                                 {refusal}
                                 <Field
-                                    label="Name" name="name" value=name problem=wrong_name required=true autofocus=true
-                                    autocomplete="off"
-                                    placeholder="train.py"
+                                    form=&state label="Name" name="name" required=true autofocus=true
+                                    autocomplete="off" placeholder="train.py"
                                 />
-                                <TextField label="Text" name="text" value=text problem=wrong_text rows=18 code=true/>
-                                <div class="row">
-                                    <SubmitButton icon="check" pending="Saving…">"Make file"</SubmitButton>
+                                <TextField form=&state label="Text" name="text" rows=18 code=true/>
+                                <SaveRow label="Make file" look=Look::Primary>
                                     <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
-                                </div>
+                                </SaveRow>
                             </form>
                         </Card>
                     </Page>

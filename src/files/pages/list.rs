@@ -1,6 +1,6 @@
 //! A folder.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::{FilePath, bytes};
 use atelier_domain::paths;
 use atelier_domain::text::{counted, grouped};
@@ -11,8 +11,8 @@ use leptos::tachys::html::InertElement;
 
 use crate::components::{
     Banner, BulkAction, BulkBar, BulkForm, Button, Card, Checkbox, EmptyState, Field, FilterBar, Icon, LinkButton,
-    Look, Meter, NavItem, Page, Pager, PickAll, PickCell, PostForm, Query, Sort, SortHeader, SubmitButton, Table, Time,
-    Tone, Why,
+    Look, Meter, NavItem, NothingLeft, Page, Pager, PickAll, PickCell, PostForm, Query, SaveRow, Sort, SortHeader,
+    SubmitButton, Table, Tone, Why, ago,
 };
 use crate::files::http::take;
 use crate::files::pages::parts::{crumbs, icon};
@@ -22,8 +22,7 @@ use crate::server::caller::here;
 /// A folder, as the address sorts and filters it.
 #[component]
 pub fn FilesPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileRead, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Files, Action::FileRead, &[]), |visit| {
         let query = Query::here();
         let (path, wanted) = (query.get("path").to_owned(), wanted(&query));
         let sort = Sort::by(key(wanted.order), wanted.is_backwards);
@@ -113,7 +112,7 @@ fn notices(visit: &Visit, page: &FolderPage) -> AnyView {
     let refused = state.refusal().or_else(|| state.problem("files")).map(|reason| {
         view! { <Why tone=Tone::Failed title="The upload was not taken" text=reason alert=true/> }
     });
-    let deleted = visit.form("delete_files").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let deleted = visit.refused(&["delete_files"]);
     let shared = (!page.has_own_users && page.path.is_top()).then(|| {
         view! {
             <Banner
@@ -169,11 +168,8 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
     } else {
         count
     };
-    let back = (skip > 0).then(|| match skip.saturating_sub(PAGE) {
-        0 => query.clone().with("after", "").url(),
-        skip => query.clone().with("after", &skip.to_string()).url(),
-    });
-    let next = (last < matching).then(|| query.clone().with("after", &last.to_string()).url());
+    let back = (skip > 0).then(|| query.after(skip.saturating_sub(PAGE)));
+    let next = (last < matching).then(|| query.after(last));
     let unnamable = (page.listing.unnamable > 0).then(|| {
         let text = format!(
             "{} left out, since their names are no text. Rename them in a terminal.",
@@ -207,7 +203,6 @@ fn content(visit: &Visit, query: &Query, sort: Sort, page: &FolderPage) -> AnyVi
 fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
     let slug = visit.slug();
     let Ok(path) = page.path.join(&entry.name) else { return ().into_any() };
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let is_folder = entry.kind == Kind::Folder;
     let href =
         if is_folder { paths::files(slug, path.as_str()) } else { paths::file_page(slug, "view", path.as_str()) };
@@ -228,7 +223,7 @@ fn row(visit: &Visit, page: &FolderPage, entry: &Entry) -> AnyView {
             <PickCell id=path.as_str().to_owned() label=format!("Select {name}")/>
             <th scope="row">{link}</th>
             <td class="right nowrap">{size}</td>
-            <td class="right"><Time at=changed now=now zone=zone/></td>
+            <td class="right">{ago(&visit.viewer, changed)}</td>
             <td class="c-owner">{owner}</td>
             <td class="menu-cell">{menu}</td>
         </tr>
@@ -266,13 +261,8 @@ fn nothing(query: &Query, page: &FolderPage) -> AnyView {
     if !query.get("q").is_empty() {
         let clear = query.clone().from_the_start().with("q", "").url();
         let heading = format!("Nothing here matches “{}”", query.get("q"));
-        return html! {
-            <EmptyState
-                art=false heading=heading text="Names in this folder are searched, not those in the folders below it."
-            >
-                <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
-            </EmptyState>
-        };
+        let text = "Names in this folder are searched, not those in the folders below it.";
+        return html! { <NothingLeft heading=heading text=text clear=clear/> };
     }
     let text = if page.refusal.is_none() {
         "Drop files on the box beside this, or choose them there. Programs in your instances and jobs find them at the \
@@ -294,13 +284,8 @@ fn side(visit: &Visit, page: &FolderPage) -> AnyView {
         view! {
             <Card heading="New folder">
                 <PostForm function="make_folder" state=state.clone() hidden=hidden>
-                    <Field
-                        label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                        required=true autocomplete="off" help=help
-                    />
-                    <div class="row">
-                        <SubmitButton look=Look::Plain icon="folder" pending="Making…">"Make folder"</SubmitButton>
-                    </div>
+                    <Field form=&state label="Name" name="name" required=true autocomplete="off" help=help/>
+                    <SaveRow label="Make folder" icon="folder" pending="Making…"/>
                 </PostForm>
             </Card>
         }
@@ -416,7 +401,7 @@ fn upload(slug: &str, page: &FolderPage) -> AnyView {
                         {InertElement::new(folder.to_owned())}
                     </div>
                 </details>
-                <div class="row"><SubmitButton icon="plus" pending="Uploading…">"Upload"</SubmitButton></div>
+                <SaveRow label="Upload" look=Look::Primary icon="plus" pending="Uploading…"/>
                 <div class="upload-progress" data-upload-progress="" hidden=true>
                     <progress max="100" value="0" aria-label="How far the upload is"></progress>
                     <p class="xs" data-upload-said=""></p>

@@ -1,6 +1,6 @@
 //! What was deleted, and the way back.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::bytes;
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -8,7 +8,7 @@ use atelier_files::Deleted;
 use leptos::prelude::*;
 
 use crate::components::{
-    Crumb, EmptyState, Icon, LinkButton, Look, NavItem, Page, Pager, PostForm, SubmitButton, Table, Time, heads,
+    Crumb, EmptyState, Icon, LinkButton, Look, NavItem, Page, Pager, PostForm, SubmitButton, Table, ago, heads,
 };
 use crate::files::pages::parts::icon;
 use crate::frame::{Place, Visit, load, studio};
@@ -20,8 +20,7 @@ const MOST: usize = 500;
 /// The caller's own trash.
 #[component]
 pub fn TrashPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileRead, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Files, Action::FileRead, &[]), |visit| {
         load(visit.viewer.clone(), async { atelier_studio::files::list::trash(&here()?).await }, move |trash| {
             show(&visit, &trash)
         })
@@ -64,7 +63,6 @@ fn show(visit: &Visit, trash: &[Deleted]) -> AnyView {
 }
 
 fn row(visit: &Visit, one: &Deleted) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let at = atelier_domain::Timestamp(one.at);
     let (path, size) = (one.path.to_string(), bytes(one.size));
     let hidden = vec![("ids[]", one.id.clone())];
@@ -75,7 +73,7 @@ fn row(visit: &Visit, one: &Deleted) -> AnyView {
                 <span class="file"><Icon name=icon(one.kind, &one.path) class="i-s"/><span>{path}</span></span>
             </th>
             <td class="right nowrap">{size}</td>
-            <td class="right"><Time at=at now=now zone=zone/></td>
+            <td class="right">{ago(&visit.viewer, at)}</td>
             <td class="right">
                 <PostForm function="restore_files" hidden=hidden class="row-tight">
                     <SubmitButton look=Look::Plain small=true icon="restart" label=label>"Bring back"</SubmitButton>

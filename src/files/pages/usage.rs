@@ -1,6 +1,6 @@
 //! Who uses how much, and what could go.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::{FilePath, bytes};
 use atelier_domain::paths;
 use atelier_domain::text::{counted, grouped};
@@ -8,7 +8,7 @@ use atelier_domain::time::Span;
 use atelier_studio::files::list::UsagePage;
 use leptos::prelude::*;
 
-use crate::components::{Card, Crumb, EmptyState, LinkButton, Meter, NavItem, Page, TableWrap, Time, Tone, Why};
+use crate::components::{Card, Crumb, EmptyState, LinkButton, Meter, NavItem, Page, Table, Tone, Why, ago, heads};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
@@ -18,8 +18,7 @@ const OLD: Span = Span::hours(180 * 24);
 /// What uses the room.
 #[component]
 pub fn FilesUsagePage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileRead, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Files, Action::FileRead, &[]), |visit| {
         load(visit.viewer.clone(), async { atelier_studio::files::list::usage_page(&here()?).await }, move |page| {
             show(&visit, &page)
         })
@@ -42,7 +41,7 @@ fn show(visit: &Visit, page: &UsagePage) -> AnyView {
             <p class="faint xs">"There is more than was counted: folders that lie very deep, or very many files."</p>
         }
     });
-    let (at, now, zone) = (page.at, visit.viewer.now, visit.viewer.time_zone.clone());
+    let at = ago(&visit.viewer, page.at);
     let (hints, largest, people) = (hints(visit, page), largest(visit, page), people(page));
     html! {
         <Page
@@ -57,7 +56,7 @@ fn show(visit: &Visit, page: &UsagePage) -> AnyView {
                         <Meter label="Disk" value=size.saturating_sub(free) as f64 max=size.max(1) as f64 text=disk/>
                         <p class="muted">{all}</p>
                         {partial}
-                        <p class="faint xs">"Counted "<Time at=at now=now zone=zone/>"."</p>
+                        <p class="faint xs">"Counted "{at}"."</p>
                     </Card>
                 </aside>
             </div>
@@ -104,7 +103,6 @@ fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
         };
     }
     let slug = visit.slug();
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let rows: Vec<_> = page
         .mine
         .largest
@@ -117,25 +115,17 @@ fn largest(visit: &Visit, page: &UsagePage) -> AnyView {
                 <tr>
                     <th scope="row"><a class="file" href=href><span>{path}</span></a></th>
                     <td class="right nowrap">{size}</td>
-                    <td class="right"><Time at=at now=now zone=zone.clone()/></td>
+                    <td class="right">{ago(&visit.viewer, at)}</td>
                 </tr>
             }
         })
         .collect();
     html! {
         <Card heading="Your largest files" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <thead>
-                        <tr>
-                            <th scope="col">"File"</th>
-                            <th scope="col" class="right">"Size"</th>
-                            <th scope="col" class="right">"Changed"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="Your largest files" rows=rows
+                head=heads(&[("File", ""), ("Size", "right"), ("Changed", "right")])
+            />
         </Card>
     }
 }
@@ -158,18 +148,10 @@ fn people(page: &UsagePage) -> AnyView {
         .collect();
     html! {
         <Card heading="Everybody" note="for who sets the limit" flush=true>
-            <TableWrap>
-                <table class="table tight">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Person"</th>
-                            <th scope="col" class="right">"Uses"</th>
-                            <th scope="col" class="right">"Files"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </TableWrap>
+            <Table
+                class="table tight" caption="What everybody uses" rows=rows
+                head=heads(&[("Person", ""), ("Uses", "right"), ("Files", "right")])
+            />
         </Card>
     }
 }

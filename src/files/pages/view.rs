@@ -1,6 +1,6 @@
 //! One file: how it looks, and what can be done with it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::files::bytes;
 use atelier_domain::paths;
 use atelier_files::Kind;
@@ -9,7 +9,7 @@ use atelier_studio::files::preview::Preview;
 use atelier_studio::instances::commands::JUPYTER;
 use leptos::prelude::*;
 
-use crate::components::{Card, Def, DefList, EmptyState, LinkButton, Look, NavItem, Page, TableWrap, Time, Tone, Why};
+use crate::components::{Card, Def, DefList, EmptyState, LinkButton, Look, NavItem, Page, TableWrap, Tone, Why, ago};
 use crate::files::pages::notebook;
 use crate::files::pages::parts::crumbs;
 use crate::frame::{Place, Visit, help, load, studio};
@@ -18,8 +18,7 @@ use crate::server::page;
 
 #[component]
 pub fn FilePage() -> impl IntoView {
-    let place = Place { nav: NavItem::Files, needs: Some((Action::FileRead, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Files, Action::FileRead, &[]), |visit| {
         let path = page::query("path").unwrap_or_default();
         load(
             visit.viewer.clone(),
@@ -85,10 +84,10 @@ fn actions(slug: &str, detail: &FileDetail) -> AnyView {
 
 fn facts(visit: &Visit, detail: &FileDetail) -> AnyView {
     let slug = visit.slug();
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let owner = if detail.owner.is_empty() { "nobody in particular".to_owned() } else { detail.owner.clone() };
     let inside = detail.inside.clone();
-    let (size, changed) = (bytes(detail.entry.size), atelier_domain::Timestamp(detail.entry.changed));
+    let changed = ago(&visit.viewer, atelier_domain::Timestamp(detail.entry.changed));
+    let size = bytes(detail.entry.size);
     let labs: Vec<_> = detail
         .labs
         .iter()
@@ -117,7 +116,7 @@ fn facts(visit: &Visit, detail: &FileDetail) -> AnyView {
         <Card heading="About this file">
             <DefList>
                 <Def term="Size">{size}</Def>
-                <Def term="Changed"><Time at=changed now=now zone=zone/></Def>
+                <Def term="Changed">{changed}</Def>
                 <Def term="Owner">{owner}</Def>
                 <Def term="In jobs and instances"><code class="wrap">{inside}</code></Def>
             </DefList>

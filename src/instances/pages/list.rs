@@ -13,8 +13,8 @@ use atelier_studio::instances::view::InstanceView;
 use leptos::prelude::*;
 
 use crate::components::{
-    Avatar, Banner, BulkAction, BulkBar, BulkForm, EmptyState, FilterBar, Icon, LinkButton, Look, Pager, PickAll,
-    PickCell, Query, QuickFilter, Sort, SortHeader, Spark, StateTag, StateWord, TableWrap, Tone, WayOut,
+    Avatar, Banner, BulkAction, BulkBar, BulkForm, EmptyState, FilterBar, Icon, LinkButton, Look, NothingLeft, Pager,
+    PickAll, PickCell, Query, QuickFilter, Sort, SortHeader, Spark, StateTag, StateWord, Table, Tone, WayOut,
 };
 use crate::frame::compute::framed;
 use crate::frame::{Visit, load};
@@ -60,13 +60,11 @@ fn show(
     counts: ComputeCounts,
     shared: AnyView,
 ) -> AnyView {
-    let refusal = refusal(visit);
+    let refusal = visit.viewer.refused(Action::InstanceCreate, Whose::Own);
     let paused = page.paused.clone().map(|text| view! { <Banner tone=Tone::Warning text=text/> });
     let trouble = page.apps_trouble.clone().map(|text| view! { <Banner tone=Tone::Warning text=text/> });
     // A question may have been asked here, in a dialog; its answer comes back here too.
-    let refused = ["change_instances", "start_instance"]
-        .map(|form| visit.form(form).refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> }));
-    let refused = refused.into_iter().collect_view();
+    let refused = visit.refused(&["change_instances", "start_instance"]);
     if page.counts[0] == 0 {
         let inside =
             view! { {refused}<div data-live="instances">{paused}{nothing_yet(visit, counts, refusal)}</div>{shared} };
@@ -87,10 +85,6 @@ fn show(
         {shared}
     };
     framed(visit, "instances", counts, Some(create.into_any()), inside.into_any())
-}
-
-fn refusal(visit: &Visit) -> Option<String> {
-    visit.viewer.refused(Action::InstanceCreate, Whose::Own)
 }
 
 fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) -> AnyView {
@@ -132,16 +126,9 @@ fn nothing_yet(visit: &Visit, counts: ComputeCounts, refusal: Option<String>) ->
 }
 
 fn nothing_fits(query: &Query) -> AnyView {
-    let clear = query.path().to_owned();
-    html! {
-        <EmptyState
-            art=false heading="No instance fits this filter"
-            text="Names, sizes, owners and tags are searched. Narrow with owner:me, state:running, size:gpu* or \
-                  tag:project."
-        >
-            <LinkButton href=clear icon="x">"Clear filter"</LinkButton>
-        </EmptyState>
-    }
+    let text = "Names, sizes, owners and tags are searched. Narrow with owner:me, state:running, size:gpu* or \
+                tag:project.";
+    html! { <NothingLeft heading="No instance fits this filter" text=text clear=query.path()/> }
 }
 
 fn filters(query: &Query, page: &InstancePage) -> AnyView {
@@ -160,9 +147,7 @@ fn filters(query: &Query, page: &InstancePage) -> AnyView {
 
 fn table(visit: &Visit, query: &Query, sort: Sort, page: InstancePage) -> AnyView {
     let slug = visit.slug();
-    let turn =
-        |after: usize| query.clone().with("after", &if after == 0 { String::new() } else { after.to_string() }).url();
-    let (back, next) = (page.previous.map(turn), page.next.map(turn));
+    let (back, next) = (page.previous.map(|at| query.after(at)), page.next.map(|at| query.after(at)));
     let text = foot(visit, query, &page);
     let header = |label, by: InstanceSort, class: &'static str| {
         view! { <SortHeader label=label key=by.key() sort=sort.clone() query=query.clone() class=class/> }
@@ -182,25 +167,21 @@ fn table(visit: &Visit, query: &Query, sort: Sort, page: InstancePage) -> AnyVie
     let refusal = visit.viewer.refused(Verb::StopInstance.right(), Whose::Own);
     html! {
         <BulkForm action=paths::confirm_instances(slug, Verb::StopInstance.key())>
-            <TableWrap>
-                <table class="table instances">
-                    <caption class="sr">"Compute instances"</caption>
-                    <thead>
-                        <tr>
-                            <PickAll label="Select all instances on this page"/>
-                            {name}
-                            {state}
-                            <th scope="col">"Open"</th>
-                            {size}
-                            <th scope="col" class="c-cpu">"CPU, last hour"</th>
-                            {owner}
-                            <th scope="col" class="right">"Today"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table instances" caption="Compute instances" rows=rows
+                head=view! {
+                    <PickAll label="Select all instances on this page"/>
+                    {name}
+                    {state}
+                    <th scope="col">"Open"</th>
+                    {size}
+                    <th scope="col" class="c-cpu">"CPU, last hour"</th>
+                    {owner}
+                    <th scope="col" class="right">"Today"</th>
+                }
+            >
                 <Pager text=text back=back next=next/>
-            </TableWrap>
+            </Table>
             <BulkBar noun="instances" actions=actions disabled_because=refusal/>
         </BulkForm>
     }

@@ -22,12 +22,7 @@ use crate::server::{local_path, page};
 
 #[component]
 pub fn OpenAppPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Compute,
-        needs: Some((Action::InstanceRead, Whose::Others)),
-        topics: &[Topic::Instances],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::InstanceRead, &[Topic::Instances]), |visit| {
         let (name, app, caller) = (param("name"), param("app"), here());
         let next = page::query("next").and_then(|next| local_path::parse(&next)).unwrap_or_else(|| "/".into());
         let read = async move {

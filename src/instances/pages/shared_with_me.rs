@@ -7,7 +7,7 @@ use atelier_studio::instances::commands::JUPYTER;
 use atelier_studio::instances::sharing::SharedWithMe;
 use leptos::prelude::*;
 
-use crate::components::{Card, Icon, StateTag, StateWord, Table, Time, Who, heads};
+use crate::components::{Card, Icon, StateTag, StateWord, Table, Who, at_time, heads};
 use crate::frame::Visit;
 
 /// The card; nothing where nothing is shared.
@@ -31,9 +31,8 @@ pub fn card(visit: &Visit, rows: &[SharedWithMe]) -> AnyView {
 
 fn line(visit: &Visit, row: &SharedWithMe) -> AnyView {
     let slug = visit.slug();
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let until = match row.until {
-        Some(until) => html! { <Time at=until now=now zone=zone absolute=true/> },
+        Some(until) => at_time(&visit.viewer, until),
         None => "no end".into_any(),
     };
     let is_up = matches!(row.state, InstanceState::Running | InstanceState::JobRunning);

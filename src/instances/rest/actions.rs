@@ -2,7 +2,6 @@
 
 use atelier_domain::access::Whose;
 use atelier_domain::compute::InstanceId;
-use atelier_domain::compute::app::AppDraft;
 use atelier_domain::compute::script::Script;
 use atelier_domain::compute::size::SizeName;
 use atelier_domain::compute::verb::Verb;
@@ -11,33 +10,23 @@ use atelier_domain::time::Span;
 use atelier_domain::world::Order;
 use atelier_domain::{Timestamp, paths};
 use atelier_studio::caller::Caller;
-use atelier_studio::instances::apps::{AppLook, AppView};
+use atelier_studio::instances::apps::AppView;
 use atelier_studio::instances::commands::{accept_scripts, authorise, carry_out, find, find_for};
 use atelier_studio::instances::detail::{InstanceDetail, instance};
 use atelier_studio::instances::scripts::{ScriptsRequest, keep as keep_scripts, text_of as script_text};
 use axum::extract::Path;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::error::AppError;
-use crate::instances::rest::view::{ScriptView, ScriptsView};
-use crate::instances::rest::view_of;
-use crate::server::rest::asked::{Asked, Json, OptionalJson, Parameters};
+use crate::instances::rest::{view, view_of};
+use crate::server::rest::asked::{Asked, Json, NoParameters, OptionalJson, Why};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::json;
-
-/// Why, for the history.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Reason {
-    why: String,
-}
+use crate::server::rest::view::{done, json, object, ok};
 
 /// Does it, and shows the instance. What takes a while is on its way when this is answered.
 async fn act(asked: &Asked, name: &str, order: impl FnOnce(InstanceId) -> Order, why: &str) -> Answered {
     let caller = &asked.caller;
     let subject = find(caller, name).await?;
-    let why = parse_why(why).map_err(AppError::from)?;
+    let why = parse_why(why)?;
     let order = order(subject.id);
     let verb = order.verb();
     carry_out(caller, asked.id_for(verb.key(), &order), &subject, order, why).await?;
@@ -46,12 +35,7 @@ async fn act(asked: &Asked, name: &str, order: impl FnOnce(InstanceId) -> Order,
 
 /// The instance, with the status that the table of verbs has for what was done to it.
 pub async fn shown(caller: &Caller, verb: Verb, id: InstanceId) -> Answered {
-    Ok(json(status_of(verb), &view_of(caller, id).await?))
-}
-
-/// The status with which the table of verbs answers.
-pub fn status_of(verb: Verb) -> StatusCode {
-    verb.endpoint().and_then(|endpoint| StatusCode::from_u16(endpoint.status).ok()).unwrap_or_default()
+    Ok(json(done(verb), &view_of(caller, id).await?))
 }
 
 /// An instant as RFC 3339, for the field `until`.
@@ -62,22 +46,22 @@ pub fn time(text: &str) -> Result<Timestamp, Problem> {
 }
 
 /// `POST /instances/{name}/start`.
-pub async fn start(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+pub async fn start(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Why>) -> Answered {
     act(&asked, &name, Order::StartInstance, &body.why).await
 }
 
 /// `POST /instances/{name}/stop`.
-pub async fn stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+pub async fn stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Why>) -> Answered {
     act(&asked, &name, Order::StopInstance, &body.why).await
 }
 
 /// `POST /instances/{name}/restart`.
-pub async fn restart(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+pub async fn restart(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Why>) -> Answered {
     act(&asked, &name, Order::RestartInstance, &body.why).await
 }
 
 /// `POST /instances/{name}/rebuild`.
-pub async fn rebuild(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+pub async fn rebuild(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Why>) -> Answered {
     act(&asked, &name, Order::RebuildInstance, &body.why).await
 }
 
@@ -90,7 +74,7 @@ pub struct Resize {
 
 /// `POST /instances/{name}/resize`.
 pub async fn resize(asked: Asked, Path(name): Path<String>, Json(body): Json<Resize>) -> Answered {
-    let size = SizeName::parse(&body.size).map_err(AppError::from)?;
+    let size = SizeName::parse(&body.size)?;
     act(&asked, &name, |instance| Order::ResizeInstance { instance, size }, &body.why).await
 }
 
@@ -118,12 +102,12 @@ pub struct Postpone {
 
 /// `POST /instances/{name}/postpone`.
 pub async fn postpone(asked: Asked, Path(name): Path<String>, Json(body): Json<Postpone>) -> Answered {
-    let until = time(&body.until).map_err(AppError::from)?;
+    let until = time(&body.until)?;
     act(&asked, &name, |instance| Order::PostponeStop { instance, until }, &body.why).await
 }
 
 /// `POST /instances/{name}/skip-stop`.
-pub async fn skip_stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Reason>) -> Answered {
+pub async fn skip_stop(asked: Asked, Path(name): Path<String>, OptionalJson(body): OptionalJson<Why>) -> Answered {
     act(&asked, &name, |instance| Order::SkipStop { instance }, &body.why).await
 }
 
@@ -141,17 +125,8 @@ pub async fn accept(asked: Asked, Path(name): Path<String>, Json(body): Json<Acc
     shown(caller, verb, subject.id).await
 }
 
-#[derive(Debug, Serialize)]
-struct ScriptText {
-    /// Null if it is gone.
-    text: Option<String>,
-    #[serde(flatten)]
-    script: ScriptView,
-}
-
 /// `GET /instances/{name}/scripts`: with their texts. For its owner, and who may change them.
-pub async fn scripts(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn scripts(asked: Asked, Path(name): Path<String>, _: NoParameters) -> Answered {
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
     if subject.whose(caller)? != Whose::Own {
@@ -165,15 +140,14 @@ pub async fn scripts(asked: Asked, Path(name): Path<String>, parameters: Paramet
     let (scripts, revision, is_accepted) = found.await?.ok_or_else(|| Refusal::not_found("instance"))?;
     let read = |script: Option<Script>| async move {
         let script = script?;
-        Some(ScriptText { text: script_text(caller, &script).await, script: ScriptView::from(&script) })
+        // The text is null if it is gone.
+        Some(object! {
+            text: script_text(caller, &script).await,
+            #[serde(flatten)]
+            script: view::script(&script),
+        })
     };
-    let texts = ScriptsView {
-        creation: read(scripts.creation).await,
-        startup: read(scripts.startup).await,
-        revision,
-        is_accepted,
-    };
-    Ok(json(StatusCode::OK, &texts))
+    ok(&view::scripts(read(scripts.creation).await, read(scripts.startup).await, revision, is_accepted))
 }
 
 /// `PUT /instances/{name}/scripts`: both of them; what is left out is none.
@@ -184,42 +158,8 @@ pub async fn set_scripts(asked: Asked, Path(name): Path<String>, Json(body): Jso
     act(&asked, &name, |instance| Order::SetScripts { instance, scripts }, "").await
 }
 
-#[derive(Debug, Serialize)]
-struct AppsView {
-    apps: Vec<OneApp>,
-    /// Why none of them can be opened at all.
-    trouble: Option<String>,
-    /// How they are kept apart less well than they could be.
-    caution: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct OneApp {
-    name: String,
-    label: String,
-    state: AppLook,
-    detail: String,
-    /// What it printed last, when it failed; for who may operate the instance.
-    last_lines: Vec<String>,
-    is_custom: bool,
-    /// Whether other people of its machine can reach its port.
-    is_exposed: bool,
-    /// What it runs; for its owner alone, and null for what is part of Atelier.
-    app: Option<AppDraft>,
-    /// For a browser in which its owner is signed in; null for everybody else.
-    links: Option<AppLinks>,
-}
-
-#[derive(Debug, Serialize)]
-struct AppLinks {
-    /// Waits for the application, and starts the instance if it is asked to.
-    open: String,
-    enter: String,
-}
-
 /// `GET /instances/{name}/apps`.
-pub async fn apps(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn apps(asked: Asked, Path(name): Path<String>, _: NoParameters) -> Answered {
     let caller = &asked.caller;
     let detail = instance(caller, &name).await?;
     let actor = caller.actor()?;
@@ -227,23 +167,34 @@ pub async fn apps(asked: Asked, Path(name): Path<String>, parameters: Parameters
     let (address, slug) = (caller.studio.settings().address.clone(), &actor.workspace.slug);
     let (trouble, caution) = (detail.apps_trouble.clone(), detail.apps_caution.clone());
     let is_open = may_open && trouble.is_none();
-    let apps = detail.apps.iter().map(|app| one(&detail, app, is_open.then_some((&*address, slug)))).collect();
-    Ok(json(StatusCode::OK, &AppsView { apps, trouble, caution }))
+    let apps = detail.apps.iter().map(|app| one(&detail, app, is_open.then_some((&*address, slug))));
+    ok(&object! {
+        apps: apps.collect::<Vec<_>>(),
+        // Why none of them can be opened at all.
+        trouble: trouble,
+        // How they are kept apart less well than they could be.
+        caution: caution,
+    })
 }
 
-fn one(detail: &InstanceDetail, app: &AppView, portal: Option<(&str, &String)>) -> OneApp {
+fn one(detail: &InstanceDetail, app: &AppView, portal: Option<(&str, &String)>) -> impl Serialize + use<> {
     let (next, name) = (&app.page, &detail.view.name);
     let own = detail.own_apps.iter().find(|own| own.name.as_str() == app.name);
-    OneApp {
+    object! {
         name: app.name.clone(),
         label: app.label.clone(),
         state: app.look,
         detail: app.said.clone(),
+        // What it printed last, when it failed; for who may operate the instance.
         last_lines: if detail.sees_inside { app.last_lines.clone() } else { Vec::new() },
         is_custom: app.is_custom,
+        // Whether other people of its machine can reach its port.
         is_exposed: app.is_exposed,
+        // What it runs; for its owner alone, and null for what is part of Atelier.
         app: own.map(|own| own.draft.clone()),
-        links: portal.map(|(address, slug)| AppLinks {
+        // For a browser in which its owner is signed in; null for everybody else. The first waits for the
+        // application, and starts the instance if it is asked to.
+        links: portal.map(|(address, slug)| object! {
             open: format!("{address}{}", paths::open_app(slug, name, &app.name, next)),
             enter: format!("{address}{}", paths::enter_app(slug, name, &app.name, next)),
         }),

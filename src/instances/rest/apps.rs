@@ -5,20 +5,20 @@ use atelier_studio::instances::commands::find;
 use atelier_studio::instances::custom_apps::{apps_of, put_app, remove_app, restart_app};
 use axum::extract::Path;
 use axum::http::StatusCode;
+use serde_json::json;
 
-use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::json;
+use crate::server::rest::view::{json, ok};
 
 /// `GET /instances/{name}/apps/{app}`: what its owner added, in full.
-pub async fn show(asked: Asked, Path((name, app)): Path<(String, String)>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn show(asked: Asked, Path((name, app)): Path<(String, String)>, _: NoParameters) -> Answered {
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
     let apps = apps_of(caller, &subject).await?;
     let found = apps.into_iter().find(|known| known.name.as_str() == app);
     let found = found.ok_or_else(|| Refusal::not_found("application"))?;
-    Ok(json(StatusCode::OK, &found.draft))
+    ok(&found.draft)
 }
 
 /// `PUT /instances/{name}/apps/{app}`: adds it, or makes it that.
@@ -34,13 +34,12 @@ pub async fn put(asked: Asked, Path((name, app)): Path<(String, String)>, Json(m
 }
 
 /// `DELETE /instances/{name}/apps/{app}`.
-pub async fn delete(asked: Asked, Path((name, app)): Path<(String, String)>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn delete(asked: Asked, Path((name, app)): Path<(String, String)>, _: NoParameters) -> Answered {
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
     let app = AppName::parse(&app).map_err(|_| Refusal::not_found("application"))?;
     remove_app(caller, &subject, &app).await?;
-    Ok(json(StatusCode::OK, &serde_json::json!({ "name": app, "state": "removed" })))
+    ok(&json!({ "name": app, "state": "removed" }))
 }
 
 /// `POST /instances/{name}/apps/{app}/restart`.
@@ -48,5 +47,5 @@ pub async fn restart(asked: Asked, Path((name, app)): Path<(String, String)>) ->
     let caller = &asked.caller;
     let subject = find(caller, &name).await?;
     restart_app(caller, &subject, &app).await?;
-    Ok(json(StatusCode::ACCEPTED, &serde_json::json!({ "name": app, "state": "starting" })))
+    Ok(json(StatusCode::ACCEPTED, &json!({ "name": app, "state": "starting" })))
 }

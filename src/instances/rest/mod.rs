@@ -27,17 +27,17 @@ use atelier_studio::instances::create::InstanceRequest;
 use atelier_studio::instances::view::{self as read, AsOf, is_settled};
 use atelier_studio::orders::ask;
 use axum::extract::Path;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::error::AppError;
-use crate::instances::rest::actions::{shown, status_of};
-use crate::instances::rest::view::{InstanceView, path};
+use crate::instances::rest::actions::shown;
+use crate::instances::rest::view::path;
+use crate::jobs::rest::log::wait_place;
 use crate::jobs::rest::owner_of;
 use crate::server::rest::asked::{Asked, Json, Parameters, span};
 use crate::server::rest::people::People;
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{created, json};
+use crate::server::rest::view::{created, done, json, object, ok};
 
 /// The longest wait in one request.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -45,12 +45,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 const MOST_LISTED: usize = 500;
 /// How many unless the request says otherwise.
 const LISTED: usize = 50;
-
-#[derive(Debug, Serialize)]
-struct ListView {
-    instances: Vec<InstanceView>,
-    next: Option<String>,
-}
 
 /// What a list is narrowed to.
 struct Wanted {
@@ -102,13 +96,13 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     .await?;
     let next = views.last().filter(|_| has_more).map(|last| given.going_on("/api/v1/instances", &last.name));
     let people = People::of(caller, views.iter().flat_map(people_in)).await?;
-    let instances = views.iter().map(|view| InstanceView::of(view, &people)).collect();
-    Ok(json(StatusCode::OK, &ListView { instances, next }))
+    let instances = views.iter().map(|one| view::instance(one, &people)).collect::<Vec<_>>();
+    ok(&object! { instances: instances, next: next })
 }
 
 fn parse_states(text: &str) -> Option<Vec<InstanceState>> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-    words.map(|word| InstanceState::ALL.iter().copied().find(|state| state.key() == word)).collect()
+    words.map(InstanceState::from_key).collect()
 }
 
 /// `POST /instances`.
@@ -133,7 +127,7 @@ pub async fn show(asked: Asked, Path(name): Path<String>, mut parameters: Parame
     if !wait.is_zero() {
         settled(caller, subject.id, wait).await?;
     }
-    Ok(json(StatusCode::OK, &view_of(caller, subject.id).await?))
+    ok(&view_of(caller, subject.id).await?)
 }
 
 /// Waits until nothing goes on that leads to another state by itself, or the instance is gone, or the time is
@@ -141,10 +135,7 @@ pub async fn show(asked: Asked, Path(name): Path<String>, mut parameters: Parame
 async fn settled(caller: &Caller, id: InstanceId, wait: Duration) -> Answered<()> {
     let actor = caller.actor()?;
     let until = clock::instant() + wait;
-    let Some(_place) = caller.studio.tokens().wait_of(&actor.person.id) else {
-        let detail = format!("At most {} of your requests may wait at once.", atelier_studio::tokens::MAX_WAITS);
-        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many-waits", detail).retry_after(1));
-    };
+    let _place = wait_place(caller)?;
     let (mut revisions, mut cuts) = (caller.studio.live().watch(), caller.studio.live().cuts());
     loop {
         // First what is new is marked as seen, then the look: what happens in between is not missed.
@@ -155,7 +146,7 @@ async fn settled(caller: &Caller, id: InstanceId, wait: Duration) -> Answered<()
         tokio::select! {
             changed = revisions.changed() => if changed.is_err() { return Ok(()) },
             () = tokio::time::sleep_until(until.into()) => return Ok(()),
-            () = crate::jobs::rest::log::is_cut(&mut cuts, actor) => return Ok(()),
+            _ = crate::jobs::rest::log::cut(&mut cuts, actor) => return Ok(()),
         }
     }
 }
@@ -176,14 +167,14 @@ pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<C
     let caller = &asked.caller;
     let subject = find_for(caller, &name, Verb::ConfigureInstance).await?;
     let id = asked.id_for("change", &(&name, &change));
-    let why = parse_why(&change.why).map_err(AppError::from)?;
+    let why = parse_why(&change.why)?;
     let configures = change.idle_minutes.is_some() || change.idle_counts.is_some() || change.keeps_quota.is_some();
     if !configures && change.tags.is_none() {
         return Err(Refusal::field("body", "Say what to change: idle_minutes, idle_counts, keeps_quota or tags."));
     }
     // Judged before anything is done, so that both happen or neither does.
     if let Some(tags) = &change.tags {
-        tags.check().map_err(AppError::from)?;
+        tags.check()?;
     }
     let id_of_tags = id.beside("tags");
     let Change { idle_minutes, idle_counts, keeps_quota, tags, .. } = change;
@@ -201,7 +192,7 @@ pub async fn change(asked: Asked, Path(name): Path<String>, Json(change): Json<C
 /// `DELETE /instances/{name}?why=`: on its way when this is answered, or gone.
 pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Parameters) -> Answered {
     let caller = &asked.caller;
-    let why = parse_why(&parameters.take("why")?.unwrap_or_default()).map_err(AppError::from)?;
+    let why = parse_why(&parameters.take("why")?.unwrap_or_default())?;
     parameters.none_left(&["why"])?;
     let id = asked.id_for(Verb::DeleteInstance.key(), &name);
     let subject = asked.or_known(&id, find(caller, &name).await.map(Some), |_| Some(None)).await?;
@@ -215,15 +206,15 @@ pub async fn delete(asked: Asked, Path(name): Path<String>, mut parameters: Para
         // It was deleted when this was asked before.
         None => "deleted",
     };
-    Ok(json(status_of(Verb::DeleteInstance), &serde_json::json!({ "name": name.to_lowercase(), "state": state })))
+    Ok(json(done(Verb::DeleteInstance), &json!({ "name": name.to_lowercase(), "state": state })))
 }
 
-pub async fn view_of(caller: &Caller, id: InstanceId) -> Answered<InstanceView> {
+pub async fn view_of(caller: &Caller, id: InstanceId) -> Answered<impl Serialize> {
     let as_of = AsOf::now(caller)?;
     let found = ask(caller, move |world| Some(read::InstanceView::of(world, world.instance(id)?, &as_of))).await?;
     let view = found.ok_or_else(|| Refusal::not_found("instance"))?;
     let people = People::of(caller, people_in(&view)).await?;
-    Ok(InstanceView::of(&view, &people))
+    Ok(view::instance(&view, &people))
 }
 
 /// The people in it, whose present names the engine does not know.

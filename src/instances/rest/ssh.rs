@@ -1,5 +1,6 @@
 //! Keys for SSH, and the switch of each instance.
 
+use atelier_engine::store::SshKey;
 use atelier_studio::caller::Caller;
 use atelier_studio::clock::rfc3339;
 use atelier_studio::instances::commands::{Subject, find};
@@ -9,40 +10,25 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::json as answer;
+use crate::server::rest::view::{json, listed, object, ok};
 
-#[derive(Debug, Serialize)]
-struct KeyView {
-    id: String,
-    name: String,
-    kind: String,
-    key: String,
-    fingerprint: String,
-    created: String,
-    last_used: Option<String>,
-}
-
-impl From<atelier_engine::store::SshKey> for KeyView {
-    fn from(key: atelier_engine::store::SshKey) -> Self {
-        Self {
-            id: key.id.to_string(),
-            name: key.name,
-            kind: key.kind,
-            key: key.line,
-            fingerprint: key.fingerprint,
-            created: rfc3339(key.created_at),
-            last_used: key.used_at.map(rfc3339),
-        }
+fn key(key: SshKey) -> impl Serialize + use<> {
+    object! {
+        id: key.id.to_string(),
+        name: key.name,
+        kind: key.kind,
+        key: key.line,
+        fingerprint: key.fingerprint,
+        created: rfc3339(key.created_at),
+        last_used: key.used_at.map(rfc3339),
     }
 }
 
 /// `GET /ssh-keys`: one's own.
-pub async fn keys(asked: Asked, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
-    let keys: Vec<_> = ssh::keys(&asked.caller).await?.into_iter().map(KeyView::from).collect();
-    Ok(answer(StatusCode::OK, &json!({ "keys": keys })))
+pub async fn keys(asked: Asked, _: NoParameters) -> Answered {
+    listed("keys", ssh::keys(&asked.caller).await?.into_iter().map(key))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -54,50 +40,30 @@ pub struct NewKey {
 
 /// `POST /ssh-keys`.
 pub async fn add_key(asked: Asked, Json(body): Json<NewKey>) -> Answered {
-    let key = ssh::add_key(&asked.caller, &body.name, &body.key).await?;
-    Ok(answer(StatusCode::CREATED, &KeyView::from(key)))
+    let made = ssh::add_key(&asked.caller, &body.name, &body.key).await?;
+    Ok(json(StatusCode::CREATED, &key(made)))
 }
 
 /// `DELETE /ssh-keys/{id}`.
-pub async fn remove_key(asked: Asked, Path(id): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn remove_key(asked: Asked, Path(id): Path<String>, _: NoParameters) -> Answered {
     let removed = ssh::remove_key(&asked.caller, &id).await?;
-    Ok(answer(StatusCode::OK, &json!({ "removed": removed })))
+    ok(&json!({ "removed": removed }))
 }
 
-#[derive(Debug, Serialize)]
-struct SshView {
-    on: bool,
-    since: Option<String>,
-    open_connections: u64,
-    /// Null where the server takes no SSH connections.
-    connect: Option<Connect>,
-}
-
-#[derive(Debug, Serialize)]
-struct Connect {
-    host: String,
-    port: u16,
-    user: String,
-    command: String,
-    config: String,
-    host_key: String,
-    known_host: String,
-}
-
-async fn view(caller: &Caller, subject: &Subject) -> Answered<SshView> {
+async fn view(caller: &Caller, subject: &Subject) -> Answered<impl Serialize + use<>> {
     let view = ssh::view(caller, subject).await?.ok_or_else(|| Refusal::not_found("instance of yours"))?;
     let name = subject.name.as_str();
-    Ok(SshView {
+    Ok(object! {
         on: view.since.is_some(),
         since: view.since.map(rfc3339),
         open_connections: view.open,
-        connect: view.directions.map(|to| Connect {
+        // Null where the server takes no SSH connections.
+        connect: view.directions.map(|to| object! {
             command: to.command(name),
             config: to.snippet(name),
-            user: name.to_owned(),
             host: to.host,
             port: to.port,
+            user: name.to_owned(),
             host_key: to.fingerprint,
             known_host: to.known_host,
         }),
@@ -105,10 +71,9 @@ async fn view(caller: &Caller, subject: &Subject) -> Answered<SshView> {
 }
 
 /// `GET /instances/{name}/ssh`: for its owner.
-pub async fn show(asked: Asked, Path(name): Path<String>, parameters: Parameters) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn show(asked: Asked, Path(name): Path<String>, _: NoParameters) -> Answered {
     let subject = find(&asked.caller, &name).await?;
-    Ok(answer(StatusCode::OK, &view(&asked.caller, &subject).await?))
+    ok(&view(&asked.caller, &subject).await?)
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,5 +86,5 @@ pub struct Switch {
 pub async fn switch(asked: Asked, Path(name): Path<String>, Json(body): Json<Switch>) -> Answered {
     let subject = find(&asked.caller, &name).await?;
     ssh::switch(&asked.caller, &subject, body.on).await?;
-    Ok(answer(StatusCode::OK, &view(&asked.caller, &subject).await?))
+    ok(&view(&asked.caller, &subject).await?)
 }

@@ -1,7 +1,7 @@
 //! The wizard that makes an instance. Each step is a plain form that carries what was typed in all of them,
 //! so nothing is lost going back and forth, with and without script.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::fields::{DAYS, Fields};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -26,9 +26,7 @@ const PRICED: [&str; 9] = ["name", "owner", "size", "scheduled", "time_zone", "i
 
 #[component]
 pub fn NewInstancePage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Compute, needs: Some((Action::InstanceCreate, Whose::Own)), topics: &[Topic::Engine] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Compute, Action::InstanceCreate, &[Topic::Engine]), |visit| {
         let (caller, state) = (here(), visit.form(FORM));
         let query = |name: &str| page::query(name).unwrap_or_default();
         let (draft, step) = (query("draft"), Step::or_first(&query("step")));
@@ -163,13 +161,12 @@ fn ways(step: Step, back: String) -> AnyView {
 }
 
 fn tags(state: &FormState) -> AnyView {
-    let value = state.value("tags", "");
     html! {
         <section class="card">
             <header><h2>"Tags"</h2></header>
             <div class="body stack">
                 <TextField
-                    label="Tags" name="tags" value=value problem=state.problem("tags") rows=5
+                    form=state label="Tags" name="tags" rows=5
                     help="One a line, such as project=churn. Lists are filtered by them; they change nothing else."
                 />
             </div>

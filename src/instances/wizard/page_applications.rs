@@ -62,7 +62,7 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
             <header><h2>{heading}</h2><span class="push note">{help}</span></header>
             <div class="body stack">
                 <TextField
-                    label=heading name=text value=value problem=state.problem(text) rows=6
+                    form=state label=heading name=text value=value rows=6
                     help="Lines for sh, or for what the first line names, such as #!/usr/bin/env python3. It runs as \
                           the owner, in the home, in the instance’s sandbox."
                 />
@@ -74,12 +74,11 @@ fn script(kind: ScriptKind, state: &FormState, wizard: &Wizard) -> AnyView {
                         <p class="help" id=help_id>{most}</p>
                     </div>
                     <crate::components::Field
-                        label="Arguments" name=arguments value=words problem=state.problem(arguments) autocomplete="off"
+                        form=state label="Arguments" name=arguments value=words autocomplete="off"
                         help="Words and quotes, read without a shell: $1, $2 …"
                     />
                     <crate::components::Field
-                        label="Time limit, minutes" name=limit kind="number" value=minutes problem=state.problem(limit)
-                        required=true
+                        form=state label="Time limit, minutes" name=limit kind="number" value=minutes required=true
                         help="It fails when this is over: 1 to 1440."
                     />
                 </div>

@@ -113,9 +113,7 @@ pub fn owner(visit: &Visit, state: &FormState, wizard: &Wizard) -> AnyView {
             let help = "Only this person can open it.";
             let value = wizard.fields.get("owner").to_owned();
             html! {
-                <SelectField
-                    label="For" name="owner" options=options value=value problem=state.problem("owner") help=help
-                />
+                <SelectField form=state label="For" name="owner" options=options value=value help=help/>
             }
         }
     }

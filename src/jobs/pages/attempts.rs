@@ -4,7 +4,7 @@ use atelier_domain::paths;
 use atelier_studio::jobs::detail::JobDetail;
 use leptos::prelude::*;
 
-use crate::components::{Card, Query, Table, Time, heads};
+use crate::components::{Card, Query, Table, ago, heads};
 use crate::frame::Visit;
 use crate::jobs::pages::words::lasted;
 
@@ -16,7 +16,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
     if detail.attempts.is_empty() {
         return ().into_any();
     }
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+    let now = visit.viewer.now;
     let base = Query::of(paths::job(visit.slug(), &detail.row.job.id.to_string()));
     let rows: Vec<_> = detail
         .attempts
@@ -36,7 +36,7 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
                 nodes.push(html! { {format!("and {} more", attempt.nodes.len() - MOST_NODES)} });
             }
             let started = match attempt.started {
-                Some(at) => html! { <Time at=at now=now zone=zone.clone()/> },
+                Some(at) => ago(&visit.viewer, at),
                 None => html! { <span class="faint">"not yet"</span> },
             };
             let ran = attempt.started.map(|from| lasted(from, attempt.ended.unwrap_or(now))).unwrap_or_default();

@@ -5,12 +5,9 @@ use atelier_studio::jobs::detail::JobDetail;
 use atelier_studio::jobs::metrics::Series;
 use leptos::prelude::*;
 
-use crate::components::Card;
+use crate::components::{Card, shape};
 use crate::frame::Visit;
 use crate::jobs::pages::timeline::ends;
-
-const WIDTH: f64 = 600.0;
-const HEIGHT: f64 = 120.0;
 
 /// The charts; nothing if too little is known to draw one.
 pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
@@ -36,15 +33,8 @@ fn chart(
     times: &(String, String),
 ) -> AnyView {
     let top = series.most.max(asked).max(f64::MIN_POSITIVE);
-    let step = WIDTH / (series.points.len().max(2) - 1) as f64;
-    let points: Vec<String> = series
-        .points
-        .iter()
-        .enumerate()
-        .map(|(at, value)| format!("{:.1},{:.1}", at as f64 * step, HEIGHT - value / top * HEIGHT))
-        .collect();
-    let line = format!("M{}", points.join(" "));
-    let area = format!("{line} L{WIDTH},{HEIGHT} L0,{HEIGHT}Z");
+    let points: Vec<f64> = series.points.iter().map(|value| value / top).collect();
+    let line = shape(class, &points);
     let label = format!(
         "{name} from {} to {}: {} at last, {} at most, of {} asked for.",
         times.0,
@@ -63,7 +53,7 @@ fn chart(
                 <div class="y" aria-hidden="true"><span>{ceiling}</span><span>"0"</span></div>
                 <svg class="plot" viewBox="0 0 600 120" preserveAspectRatio="none" role="img" aria-label=label>
                     <line class="grid" x1="0" x2="600" y1="0" y2="0"></line>
-                    <g class=class><path class="area" d=area></path><path class="line" d=line></path></g>
+                    {line}
                     <line class="base" x1="0" x2="600" y1="120" y2="120"></line>
                 </svg>
                 <div class="x" aria-hidden="true"><span>{from}</span><span>{to}</span></div>

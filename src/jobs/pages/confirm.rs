@@ -1,6 +1,6 @@
 //! The question before jobs are canceled, held, released or evicted: each with what will come of it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::verb::{JobVerb, Noun, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -16,15 +16,13 @@ use crate::server::page;
 /// Asks before jobs are canceled. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn CancelJobsPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobCancel, Whose::Own)), topics: &[] };
-    studio(place, |visit| asked(visit, JobVerb::Cancel))
+    studio(Place::own(NavItem::Jobs, Action::JobCancel, &[]), |visit| asked(visit, JobVerb::Cancel))
 }
 
 /// The same before anything else is done to jobs.
 #[component]
 pub fn ConfirmJobsPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobRead, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Jobs, Action::JobRead, &[]), |visit| {
         let key = param("verb");
         match Verb::in_bulk(Noun::Job).find(|verb| verb.key() == key).and_then(Verb::as_job) {
             Some(verb) => asked(visit, verb),
@@ -124,7 +122,7 @@ fn consequence(verb: JobVerb, one: &Judged) -> Consequence {
     };
     let is_dangerous = verb.verb().ask().is_some_and(|ask| ask.is_dangerous);
     let tone = if is_dangerous { Tone::Warning } else { Tone::Neutral };
-    Consequence { name: one.name.clone(), outcome, tone, note: String::new() }
+    Consequence::new(one.name.clone(), outcome, tone)
 }
 
 fn nothing_to_do(judged: &[Judged], back: String) -> AnyView {

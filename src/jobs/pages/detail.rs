@@ -11,8 +11,8 @@ use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Crumb, Icon, LinkButton, Look as Loudness, NavItem, Page, PostForm, Query, StateTag, StateWord,
-    SubmitButton, Tone, Why,
+    Crumb, Icon, LinkButton, Look as Loudness, NavItem, Page, PostForm, Query, StateTag, StateWord, SubmitButton, Tone,
+    Why,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::jobs::pages::{attempts, chart, confirm, eta, log, outputs, side, timeline, turn};
@@ -21,12 +21,7 @@ use crate::server::caller::here;
 /// One job: state and why, its log, its life, its files, what it used and cost.
 #[component]
 pub fn JobPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Jobs,
-        needs: Some((Action::JobRead, Whose::Own)),
-        topics: &[Topic::Jobs, Topic::Environments],
-    };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Jobs, Action::JobRead, &[Topic::Jobs, Topic::Environments]), |visit| {
         let id = param("id");
         let query = Query::here();
         let look = look(&query);
@@ -50,11 +45,7 @@ fn look(query: &Query) -> Look {
 fn show(visit: &Visit, query: &Query, detail: JobDetail) -> AnyView {
     let slug = visit.slug();
     let row = &detail.row;
-    let refused = ["cancel_jobs", "run_job_again", "hold_jobs", "release_jobs", "evict_jobs"]
-        .into_iter()
-        .filter_map(|form| visit.form(form).refusal())
-        .map(|text| view! { <Banner tone=Tone::Failed text=text/> })
-        .collect_view();
+    let refused = visit.refused(&["cancel_jobs", "run_job_again", "hold_jobs", "release_jobs", "evict_jobs"]);
     let tier = crate::components::tier_tag(detail.standing.tier);
     let held = row.job.held.is_some().then(|| view! { <span class="tag" data-state="warning">"Held"</span> });
     let beside = view! {

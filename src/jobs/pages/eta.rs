@@ -9,7 +9,7 @@ use atelier_studio::jobs::detail::JobDetail;
 use atelier_studio::jobs::view;
 use leptos::prelude::*;
 
-use crate::components::{Time, Tone, Why};
+use crate::components::{Tone, Why, ago};
 use crate::viewer::Viewer;
 
 /// The panel of a job that waits: why, at which place, until when.
@@ -57,11 +57,10 @@ pub fn brief(viewer: &Viewer, eta: Option<&Eta>) -> String {
 pub fn cell(viewer: &Viewer, eta: Option<&Eta>) -> AnyView {
     match eta {
         Some(Eta::Start { at, until, .. }) => {
-            let (now, zone) = (viewer.now, viewer.time_zone.clone());
             let left = left(viewer, *at);
             let notes =
                 [left, before(until)].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(", ");
-            html! { <Time at=*at now=now zone=zone/><span class="l2">{notes}</span> }
+            html! { {ago(viewer, *at)}<span class="l2">{notes}</span> }
         }
         Some(eta) if is_stuck(eta) => html! { <span class="faint">"unknown"</span> },
         Some(Eta::Unknown(why)) => html! { <span class="l2">{why.sentence()}</span> },

@@ -13,38 +13,34 @@ use crate::form::FormState;
 pub fn what(state: &FormState, form: &JobForm) -> AnyView {
     let state = state.clone();
     let files = files(&state, form);
-    let value = |field: &str| state.value(field, "");
-    let (name, command, script, environment) = (value("name"), value("command"), value("script"), value("environment"));
     let mut environments = vec![(String::new(), "What the system has".to_owned())];
     environments.extend(form.environments.iter().cloned());
-    let python = value("python_environment");
     html! {
         <Card heading="What to run">
             <div class="stack">
                 <Field
-                    label="Command" name="command" value=command problem=state.problem("command") autocomplete="off"
+                    form=&state label="Command" name="command" autocomplete="off"
                     placeholder="python train.py --epochs 3"
                     help="A program and its arguments, split at spaces; quotation marks keep words together. No shell \
                           runs it, so there are no pipes and no variables in it."
                 />
                 <TextField
-                    label="Script" name="script" value=script problem=state.problem("script") rows=6
+                    form=&state label="Script" name="script" rows=6
                     help="In place of a command: lines for sh, or for what the first line names, such as \
                           #!/usr/bin/env python3."
                 />
                 {files}
                 <SelectField
-                    label="Python packages" name="python_environment" value=python options=environments
-                    problem=state.problem("python_environment")
+                    form=&state label="Python packages" name="python_environment" options=environments
                     help="A named environment: its newest version is fixed when the job is submitted. The job waits \
                           without a node until it is built."
                 />
                 <TextField
-                    label="Variables" name="environment" value=environment problem=state.problem("environment") rows=3
+                    form=&state label="Variables" name="environment" rows=3
                     help="One NAME=value a line."
                 />
                 <Field
-                    label="Name" name="name" value=name problem=state.problem("name") autocomplete="off"
+                    form=&state label="Name" name="name" autocomplete="off"
                     help="What the list calls it; the command’s first word if empty."
                 />
             </div>
@@ -121,15 +117,14 @@ pub fn place(state: &FormState, form: &JobForm) -> AnyView {
         typed => typed,
     };
     let tier = tier_choice(&tier, state.problem("tier"));
-    let (cluster, nodes, cores, memory, gpus) =
-        (value("cluster"), state.value("nodes", "1"), value("cores"), value("memory"), value("gpus"));
-    let nodes = if nodes.is_empty() { "1".to_owned() } else { nodes };
+    let nodes = match state.value("nodes", "1") {
+        nodes if nodes.is_empty() => "1".to_owned(),
+        nodes => nodes,
+    };
     html! {
         <Card heading="Where">
             <div class="stack">
-                <SelectField
-                    label="Compute" name="cluster" value=cluster options=options problem=state.problem("cluster")
-                />
+                <SelectField form=&state label="Compute" name="cluster" options=options/>
                 {sizes}
                 {tier}
                 <div class="cols-4">
@@ -138,16 +133,15 @@ pub fn place(state: &FormState, form: &JobForm) -> AnyView {
                         help="At once."
                     />
                     <Field
-                        label="Cores" name="cores" value=cores problem=state.problem("cores") autocomplete="off"
+                        form=&state label="Cores" name="cores" autocomplete="off"
                         help="On each; all if empty."
                     />
                     <Field
-                        label="Memory" name="memory" value=memory problem=state.problem("memory") autocomplete="off"
+                        form=&state label="Memory" name="memory" autocomplete="off"
                         help="MiB, or such as 2 GiB; all if empty."
                     />
                     <Field
-                        label="GPUs" name="gpus" value=gpus problem=state.problem("gpus") autocomplete="off"
-                        help="On each; all if empty."
+                        form=&state label="GPUs" name="gpus" autocomplete="off" help="On each; all if empty."
                     />
                 </div>
             </div>
@@ -175,8 +169,6 @@ pub fn more(state: &FormState) -> AnyView {
         typed => typed,
     };
     let alone = state.is_ticked("own_sandbox", "on", false);
-    let (after, after_any, keep_in) = (value("after"), value("after_any"), value("keep_in"));
-    let (timeout, retries, array, tags) = (value("timeout"), value("retries"), value("array"), value("tags"));
     let (most_retries, most_array) =
         (format!("At most {MAX_RETRIES}."), format!("At most {} jobs.", atelier_domain::text::grouped(MAX_ARRAY)));
     html! {
@@ -188,17 +180,13 @@ pub fn more(state: &FormState) -> AnyView {
                         problem=state.problem("priority")
                     />
                     <Field
-                        label="Time limit" name="timeout" value=timeout problem=state.problem("timeout")
-                        autocomplete="off" help="Minutes, or such as 90 s or 2 h."
+                        form=&state label="Time limit" name="timeout" autocomplete="off"
+                        help="Minutes, or such as 90 s or 2 h."
                     />
                     <Field
-                        label="Retries" name="retries" value=retries problem=state.problem("retries") autocomplete="off"
-                        help=most_retries
+                        form=&state label="Retries" name="retries" autocomplete="off" help=most_retries
                     />
-                    <Field
-                        label="Array" name="array" value=array problem=state.problem("array") autocomplete="off"
-                        help=most_array
-                    />
+                    <Field form=&state label="Array" name="array" autocomplete="off" help=most_array/>
                 </div>
                 <p class="help">
                     "A retry follows a lost node, a lack of memory or an exit code other than 0. Each job of an array \
@@ -206,23 +194,21 @@ pub fn more(state: &FormState) -> AnyView {
                 </p>
                 <div class="cols-2">
                     <Field
-                        label="After success of" name="after" value=after problem=state.problem("after")
-                        autocomplete="off"
+                        form=&state label="After success of" name="after" autocomplete="off"
                         placeholder="job-12, job-15"
                         help="Ids or links of jobs that must end well first; if one does not, this never starts."
                     />
                     <Field
-                        label="After any end of" name="after_any" value=after_any autocomplete="off"
+                        form=&state label="After any end of" name="after_any" autocomplete="off"
                         placeholder="job-12" help="Jobs that must be over first, however they ended."
                     />
                 </div>
                 <TextField
-                    label="Tags" name="tags" value=tags problem=state.problem("tags") rows=2
+                    form=&state label="Tags" name="tags" rows=2
                     help="One name=value a line, to find it again."
                 />
                 <Field
-                    label="Keep outputs in" name="keep_in" value=keep_in problem=state.problem("keep_in")
-                    autocomplete="off"
+                    form=&state label="Keep outputs in" name="keep_in" autocomplete="off"
                     placeholder="Users/ines/results"
                     help="A folder of Files. When the job is over its outputs are copied there, into a folder named by \
                           the job."

@@ -12,8 +12,8 @@ use atelier_studio::jobs::view::StateTab;
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, BulkAction, BulkBar, BulkForm, Crumb, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits,
-    Page, Pager, PickAll, Query, QuickFilter, Tab, TableWrap, Tabs, Tone,
+    BulkAction, BulkBar, BulkForm, Crumb, EmptyState, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits, Page,
+    Pager, PickAll, Query, QuickFilter, Tab, Table, Tabs, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::jobs::pages::confirm::{asks_at, icon};
@@ -23,8 +23,7 @@ use crate::server::caller::here;
 /// All jobs of the workspace, as the address filters them.
 #[component]
 pub fn JobsPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobRead, Whose::Others)), topics: &[Topic::Jobs] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Jobs, Action::JobRead, &[Topic::Jobs]), |visit| {
         let query = Query::here();
         let wanted = wanted(&query);
         let array = wanted.array;
@@ -57,11 +56,7 @@ fn list(visit: &Visit, query: &Query, array: Option<JobId>, page: atelier_studio
         </LinkButton>
     };
     // The question may have been asked here, in a dialog; its answer comes back here too.
-    let refused = ["cancel_jobs", "hold_jobs", "release_jobs", "evict_jobs"]
-        .into_iter()
-        .filter_map(|form| visit.form(form).refusal())
-        .map(|text| view! { <Banner tone=Tone::Failed text=text/> })
-        .collect_view();
+    let refused = visit.refused(&["cancel_jobs", "hold_jobs", "release_jobs", "evict_jobs"]);
     if page.is_empty_studio {
         let content = nothing_yet(visit, submit);
         return html! {
@@ -160,27 +155,23 @@ fn table(visit: &Visit, query: &Query, page: &atelier_studio::jobs::list::JobsPa
         is_dangerous: verb.verb().ask().is_some_and(|ask| ask.is_dangerous),
     });
     let actions = Vec::from(actions);
+    let columns = heads(&[
+        ("Job", ""),
+        ("State", ""),
+        ("Compute", "c-size"),
+        ("Owner", "c-owner"),
+        ("Submitted", ""),
+        ("Ran", "right c-cpu"),
+        ("Cost", "right c-cpu"),
+    ]);
     html! {
         <BulkForm action=paths::cancel_jobs(slug)>
-            <TableWrap>
-                <table class="table">
-                    <caption class="sr">"Jobs"</caption>
-                    <thead>
-                        <tr>
-                            <PickAll label="Select all jobs on this page"/>
-                            <th scope="col">"Job"</th>
-                            <th scope="col">"State"</th>
-                            <th scope="col" class="c-size">"Compute"</th>
-                            <th scope="col" class="c-owner">"Owner"</th>
-                            <th scope="col">"Submitted"</th>
-                            <th scope="col" class="right c-cpu">"Ran"</th>
-                            <th scope="col" class="right c-cpu">"Cost"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+            <Table
+                class="table" caption="Jobs" rows=rows
+                head=view! { <PickAll label="Select all jobs on this page"/>{columns} }
+            >
                 <Pager text=text back=back next=next/>
-            </TableWrap>
+            </Table>
             <BulkBar noun="jobs" actions=actions disabled_because=refusal/>
         </BulkForm>
     }

@@ -3,6 +3,7 @@
 use atelier_domain::files::bytes;
 use atelier_domain::paths;
 use atelier_engine::fleet::LogName;
+use atelier_studio::html::{attribute, text};
 use atelier_studio::jobs::detail::JobDetail;
 use atelier_studio::jobs::log::{Line, MOST_FOUND, Search, Window};
 use atelier_studio::jobs::retention;
@@ -164,14 +165,6 @@ fn write_line(html: &mut String, line: &Line, href: &str, is_open: bool) {
         html.push_str(&format!("<i class=\"a-d\"> … {} more of this line</i>", bytes(line.left_out as u64)));
     }
     html.push_str("</span></li>");
-}
-
-fn text(raw: &str) -> String {
-    raw.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn attribute(raw: &str) -> String {
-    text(raw).replace('"', "&quot;")
 }
 
 /// What was found, each line with the way to its place.

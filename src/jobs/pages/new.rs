@@ -1,6 +1,6 @@
 //! The form that submits a job.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_studio::jobs::form::{Advice, Beginning, JobForm, job_form};
 use atelier_studio::jobs::quote::PRICED;
@@ -19,8 +19,7 @@ use crate::server::page;
 
 #[component]
 pub fn NewJobPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Jobs, needs: Some((Action::JobSubmit, Whose::Own)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Jobs, Action::JobSubmit, &[]), |visit| {
         let state = visit.form(FORM);
         let typed = visit.flash.as_ref().filter(|flash| flash.form == FORM).map(|flash| flash.values.clone());
         let typed = typed.filter(|values| !values.is_empty());

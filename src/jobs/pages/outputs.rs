@@ -6,12 +6,11 @@ use atelier_studio::jobs::detail::JobDetail;
 use atelier_studio::jobs::retention;
 use leptos::prelude::*;
 
-use crate::components::{Card, Icon, Table, Time, Tone, Why, heads};
+use crate::components::{Card, Icon, Table, Tone, Why, ago, heads};
 use crate::frame::Visit;
 
 /// A table for each part that left something behind.
 pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let id = detail.row.job.id.to_string();
     let is_one = detail.outputs.len() == 1 && detail.attempts.len() == 1;
     let cards: Vec<_> = detail
@@ -34,7 +33,7 @@ pub fn cards(visit: &Visit, detail: &JobDetail) -> AnyView {
                                 </a>
                             </th>
                             <td class="right nowrap">{size}</td>
-                            <td class="right"><Time at=file.changed now=now zone=zone.clone()/></td>
+                            <td class="right">{ago(&visit.viewer, file.changed)}</td>
                         </tr>
                     }
                 })

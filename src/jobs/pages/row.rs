@@ -7,7 +7,7 @@ use atelier_studio::jobs::list::{ArrayView, JobView, JobsPage};
 use atelier_studio::jobs::view::Compute;
 use leptos::prelude::*;
 
-use crate::components::{Card, Pager, PickCell, Query, StateTag, StateWord, TableWrap, Time};
+use crate::components::{Card, Pager, PickCell, Query, StateTag, StateWord, TableWrap, ago};
 use crate::frame::Visit;
 use crate::jobs::pages::words::lasted;
 use crate::viewer::Viewer;
@@ -15,7 +15,6 @@ use crate::viewer::Viewer;
 /// The row of one line.
 pub fn row(job: JobView, viewer: &Viewer, query: &Query) -> impl IntoView + use<> {
     let slug = &viewer.workspace.slug;
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let id = job.array.as_ref().map_or_else(|| job.id.to_string(), |array| format!("array-{}", array.first.0));
     let pick = view! { <PickCell id=id.clone() label=format!("Select {} ({id})", job.name)/> };
     let href = match &job.array {
@@ -48,7 +47,7 @@ pub fn row(job: JobView, viewer: &Viewer, query: &Query) -> impl IntoView + use<
         }
     };
     let (compute, tier) = (compute(slug, &job.compute), crate::components::tier_tag(job.tier));
-    let ran = if job.array.is_some() { String::new() } else { ran(job.ran, now) };
+    let ran = if job.array.is_some() { String::new() } else { ran(job.ran, viewer.now) };
     let owner = if job.owner == viewer.id { "you".to_owned() } else { job.owner_name };
     let cost = job.cost.filter(|cost| *cost > Money::ZERO).map(|cost| cost.said(&job.currency));
     view! {
@@ -58,7 +57,7 @@ pub fn row(job: JobView, viewer: &Viewer, query: &Query) -> impl IntoView + use<
             <td class="wide-cell">{state}</td>
             <td class="c-size">{compute}{tier}</td>
             <td class="c-owner">{owner}</td>
-            <td data-label="Submitted"><Time at=job.submitted now=now zone=zone/></td>
+            <td data-label="Submitted">{ago(viewer, job.submitted)}</td>
             <td class="right nowrap c-cpu">{ran}</td>
             <td class="right nowrap num c-cpu">{cost}</td>
         </tr>
@@ -114,7 +113,6 @@ pub fn compute(slug: &str, compute: &Compute) -> AnyView {
 /// A few jobs in short lines, for Home.
 pub fn brief(jobs: Vec<JobView>, viewer: &Viewer) -> AnyView {
     let slug = &viewer.workspace.slug;
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let rows: Vec<_> = jobs
         .into_iter()
         .map(|job| {
@@ -133,7 +131,7 @@ pub fn brief(jobs: Vec<JobView>, viewer: &Viewer) -> AnyView {
                         <span class="l2">{job.owner_name}</span>
                     </th>
                     <td>{state}</td>
-                    <td class="right"><Time at=job.submitted now=now zone=zone.clone()/></td>
+                    <td class="right">{ago(viewer, job.submitted)}</td>
                 </tr>
             }
         })

@@ -10,7 +10,7 @@ use atelier_protocol::Run;
 use atelier_studio::jobs::detail::JobDetail;
 use leptos::prelude::*;
 
-use crate::components::{Card, CodeBlock, Def, DefList, Icon, Time};
+use crate::components::{Card, CodeBlock, Def, DefList, Icon, ago};
 use crate::frame::Visit;
 
 /// The longest script that is shown.
@@ -65,7 +65,7 @@ fn beginning(script: &str) -> String {
 
 /// What it asked for.
 fn needs(visit: &Visit, detail: &JobDetail) -> AnyView {
-    let (now, zone, slug) = (visit.viewer.now, visit.viewer.time_zone.clone(), visit.slug());
+    let slug = visit.slug();
     let job = &detail.row.job;
     let spec = &job.spec;
     let gpus =
@@ -93,7 +93,7 @@ fn needs(visit: &Visit, detail: &JobDetail) -> AnyView {
         })
         .collect();
     let tags = (!tags.is_empty()).then(|| view! { <Def term="Tags"><span class="row-tight tags">{tags}</span></Def> });
-    let (priority, submitted) = (spec.priority.key(), job.submitted);
+    let (priority, submitted) = (spec.priority.key(), ago(&visit.viewer, job.submitted));
     let tier = match detail.standing.tier {
         Tier::Dedicated => "dedicated",
         Tier::Preemptible => "preemptible: nodes may be taken back",
@@ -106,7 +106,7 @@ fn needs(visit: &Visit, detail: &JobDetail) -> AnyView {
     html! {
         <Card heading="Details">
             <DefList>
-                <Def term="Submitted"><Time at=submitted now=now zone=zone/></Def>
+                <Def term="Submitted">{submitted}</Def>
                 <Def term="Nodes">{nodes}</Def>
                 <Def term="On each">{shape}</Def>
                 <Def term="Priority">{priority}</Def>
@@ -126,7 +126,6 @@ fn decided(visit: &Visit, detail: &JobDetail) -> AnyView {
     if detail.decisions.is_empty() {
         return ().into_any();
     }
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let lines: Vec<_> = detail
         .decisions
         .iter()
@@ -134,7 +133,7 @@ fn decided(visit: &Visit, detail: &JobDetail) -> AnyView {
             let (sentence, code) = (entry.sentence.clone(), entry.code.clone());
             view! {
                 <li data-key=format!("{}-{}", entry.revision, entry.ordinal)>
-                    <Time at=entry.at now=now zone=zone.clone()/>
+                    {ago(&visit.viewer, entry.at)}
                     <Icon name="right"/>
                     <span>{sentence}<span class="l2 mono">{code}</span></span>
                 </li>

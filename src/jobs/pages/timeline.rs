@@ -6,7 +6,7 @@ use atelier_studio::clock;
 use atelier_studio::jobs::detail::JobDetail;
 use leptos::prelude::*;
 
-use crate::components::Card;
+use crate::components::{Card, Fall, FallBar};
 use crate::frame::Visit;
 use crate::jobs::pages::words::lasted;
 
@@ -25,44 +25,22 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
     let from = detail.row.job.submitted;
     let to = detail.row.ended.unwrap_or(now).max(from);
     let whole = (to.0 - from.0).max(1) as f64;
-    let percent = |millis: i64| format!("{:.2}%", (millis.max(0) as f64 / whole * 100.0).min(100.0));
-    let rows: Vec<_> = detail
-        .phases
-        .iter()
-        .map(|phase| {
-            let end = phase.to.unwrap_or(to).max(phase.from);
-            let (x, width) =
-                (percent(phase.from.0 - from.0), percent((end.0 - phase.from.0).max((whole * 0.004) as i64)));
-            let class = format!("b {}", phase.class);
-            let took = lasted(phase.from, end);
-            let took = if phase.to.is_none() && detail.row.ended.is_none() { format!("{took} so far") } else { took };
-            view! {
-                <li>
-                    <span class="lab">{phase.label.clone()}</span>
-                    <svg aria-hidden="true">
-                        <rect class="track" x="0" y="5" width="100%" height="2" rx="1"></rect>
-                        <rect class=class x=x y="1" width=width height="10" rx="2.5"></rect>
-                    </svg>
-                    <span class="dur">{took}</span>
-                </li>
-            }
-        })
-        .collect();
-    let (first, last) = ends(from, to, zone);
+    let percent = |millis: i64| millis.max(0) as f64 / whole * 100.0;
+    let bars = detail.phases.iter().map(|phase| {
+        let end = phase.to.unwrap_or(to).max(phase.from);
+        let so_far = if phase.to.is_none() && detail.row.ended.is_none() { " so far" } else { "" };
+        FallBar {
+            label: phase.label.clone(),
+            class: phase.class,
+            from: percent(phase.from.0 - from.0),
+            width: percent(end.0 - phase.from.0),
+            took: format!("{}{so_far}", lasted(phase.from, end)),
+        }
+    });
+    let (bars, ends) = (bars.collect(), ends(from, to, zone));
     let note = match detail.row.ended {
         Some(ended) => format!("{} in all", lasted(from, ended)),
         None => format!("{} since it was submitted", lasted(from, now)),
     };
-    html! {
-        <Card heading="Timeline" note=note>
-            <ol class="fall">
-                {rows}
-                <li class="axis" aria-hidden="true">
-                    <span></span>
-                    <span class="x"><span>{first}</span><span>{last}</span></span>
-                    <span></span>
-                </li>
-            </ol>
-        </Card>
-    }
+    html! { <Card heading="Timeline" note=note><Fall bars=bars ends=ends/></Card> }
 }

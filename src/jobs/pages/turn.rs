@@ -9,7 +9,7 @@ use atelier_studio::offer::Offer;
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
-use crate::components::{Button, Card, Icon, Look, PostForm, SelectField, SubmitButton};
+use crate::components::{Button, Card, Icon, Look, PostForm, SelectField, SubmitButton, options};
 use crate::frame::Visit;
 use crate::jobs::pages::confirm::{asks_at, icon};
 
@@ -36,12 +36,8 @@ pub fn card(visit: &Visit, detail: &JobDetail) -> AnyView {
     let overtakes = viewer.rights.grant(Action::JobQueue) == Grant::Any;
     let hidden = vec![("command_id", random_token()), ("job", row.job.id.to_string())];
     let among = overtakes.then(|| {
-        let options = vec![
-            ("own".to_owned(), "the owner’s own jobs".to_owned()),
-            ("all".to_owned(), "everybody’s jobs".to_owned()),
-        ];
-        let value = state.value("among", "own");
-        view! { <SelectField label="Among" name="among" options=options value=value problem=state.problem("among")/> }
+        let options = options(&[("own", "the owner’s own jobs"), ("all", "everybody’s jobs")]);
+        view! { <SelectField form=&state label="Among" name="among" options=options value="own"/> }
     });
     let steps: Vec<_> = STEPS
         .into_iter()

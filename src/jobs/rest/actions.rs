@@ -4,26 +4,17 @@ use atelier_domain::access::Action;
 use atelier_domain::compute::job::JobState;
 use atelier_domain::compute::verb::{JobVerb, Verb};
 use atelier_domain::compute::{JobId, NodeId};
-use atelier_domain::text::parse_why;
 use atelier_engine::store::JobRow;
 use atelier_studio::jobs::actions;
 use atelier_studio::jobs::turn::{self, Among, Step};
 use axum::extract::Path;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::error::AppError;
 use crate::jobs::rest::{described, found, job_id};
-use crate::server::rest::asked::{Asked, Json, OptionalJson};
+use crate::server::rest::asked::{Asked, Json, OptionalJson, Why};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{done, json};
-
-/// Why, for the history.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Why {
-    why: String,
-}
+use crate::server::rest::view::{done, json, ok};
 
 /// Nothing needs to be said.
 #[derive(Debug, Default, Deserialize)]
@@ -38,7 +29,7 @@ async fn known(asked: &Asked, id: &str) -> Answered<JobRow> {
 
 async fn shown(asked: &Asked, id: JobId) -> Answered {
     let row = found(&asked.caller, id).await?;
-    Ok(json(StatusCode::OK, &described(&asked.caller, row, None).await?))
+    ok(&described(&asked.caller, row, None).await?)
 }
 
 /// Carries a verb out that needs no more than a reason.
@@ -48,7 +39,7 @@ async fn act(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
     if verb == JobVerb::Cancel && row.state == JobState::Canceled {
         return shown(asked, job).await;
     }
-    let reason = parse_why(&why.why).map_err(AppError::from)?;
+    let reason = why.read()?;
     let command = match verb {
         JobVerb::Cancel | JobVerb::Release => asked.id_for(verb.key(), &job),
         _ => asked.id_for(verb.key(), &(job, why)),
@@ -101,23 +92,17 @@ pub struct Move {
 /// `POST /jobs/{id}/move`: changes a job's place in its queue.
 pub async fn shift(asked: Asked, Path(id): Path<String>, Json(wanted): Json<Move>) -> Answered {
     let job = known(&asked, &id).await?.job.id;
-    let step = Step::parse(&wanted.to, &wanted.before).map_err(AppError::from)?;
-    let among = Among::parse(&wanted.among).map_err(AppError::from)?;
+    let step = Step::parse(&wanted.to, &wanted.before)?;
+    let among = Among::parse(&wanted.among)?;
     turn::shift(&asked.caller, asked.id_for("move", &(job, &wanted)), job, step, among).await?;
     shown(&asked, job).await
-}
-
-#[derive(Debug, Serialize)]
-struct NodeView {
-    id: String,
-    state: &'static str,
 }
 
 /// `POST /nodes/{id}/evict`: takes a node back, with notice to what runs there.
 pub async fn evict_node(asked: Asked, Path(id): Path<String>, OptionalJson(why): OptionalJson<Why>) -> Answered {
     asked.caller.authorise(Action::ClusterRead).await?;
     let node = NodeId::parse(&id).ok_or_else(|| Refusal::not_found("node"))?;
-    let reason = parse_why(&why.why).map_err(AppError::from)?;
+    let reason = why.read()?;
     actions::evict_node(&asked.caller, asked.id_for("evict-node", &(node, &why)), node, reason).await?;
-    Ok(json(done(Verb::EvictNode), &NodeView { id: node.to_string(), state: "leaving" }))
+    Ok(json(done(Verb::EvictNode), &json!({ "id": node.to_string(), "state": "leaving" })))
 }

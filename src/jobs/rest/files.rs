@@ -2,27 +2,19 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::text::{Problem, shortened};
-use atelier_protocol::TaskFile;
 use atelier_studio::jobs::typed::Values;
 use axum::extract::{FromRequest as _, Multipart, Request, State};
 use axum::http::{StatusCode, header};
-use serde::Serialize;
 
-use crate::server::rest::asked::{Asked, Parameters};
+use crate::server::rest::asked::{Asked, NoParameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::json;
+use crate::server::rest::view::{json, object};
 use crate::server::state::AppState;
 use crate::server::uploads;
 
-#[derive(Debug, Serialize)]
-struct FilesView {
-    files: Vec<TaskFile>,
-}
-
 /// `POST /files`, as `multipart/form-data`. The same content is kept once, whoever sends it and however
 /// often; each can name only what they have sent.
-pub async fn keep(asked: Asked, parameters: Parameters, State(state): State<AppState>, request: Request) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn keep(asked: Asked, _: NoParameters, State(state): State<AppState>, request: Request) -> Answered {
     // Nobody's files are taken for nothing.
     asked.caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     if state.is_disk_low() {
@@ -52,7 +44,7 @@ pub async fn keep(asked: Asked, parameters: Parameters, State(state): State<AppS
     let files = incoming.keep(&state).await.map_err(refused)?;
     let sent: Vec<String> = files.iter().map(|file| file.blob.clone()).collect();
     atelier_studio::uploads::note(&asked.caller, &sent).await?;
-    Ok(json(StatusCode::CREATED, &FilesView { files }))
+    Ok(json(StatusCode::CREATED, &object! { files: files }))
 }
 
 fn refused(refusal: uploads::Refusal) -> Refusal {

@@ -84,7 +84,8 @@ fn plain(body: Body) -> Response {
     response
 }
 
-fn wait_place(caller: &Caller) -> Answered<Seat<UserId>> {
+/// A place among the requests of the caller that wait.
+pub fn wait_place(caller: &Caller) -> Answered<Seat<UserId>> {
     caller.studio.tokens().wait_of(&caller.actor()?.person.id).ok_or_else(|| {
         let detail = format!("At most {} of your requests may wait at once.", atelier_studio::tokens::MAX_WAITS);
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many-waits", detail).retry_after(1)
@@ -134,7 +135,10 @@ async fn begun(caller: &Caller, wanted: Wanted, logs: &JobLogs, over: &mut JobOv
                     tokio::time::sleep(BEGINS).await;
                 }
             },
-            () = is_cut(&mut cuts, actor) => return Ok(None),
+            why = cut(&mut cuts, actor) => {
+                let detail = format!("There is nothing to follow yet, and no waiting for it: {why}.");
+                return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "follow.ended", detail).retry_after(5));
+            }
             changed = news.changed() => {
                 if changed.is_err() {
                     return Ok(None);
@@ -160,6 +164,15 @@ enum Until {
     Here,
     /// Until the part is over.
     Over(Box<Follow>),
+}
+
+/// What comes next.
+enum More {
+    Comes,
+    /// The part is over.
+    Over,
+    /// More may come, but not here.
+    Cut(&'static str),
 }
 
 struct Follow {
@@ -190,24 +203,27 @@ fn pieces(reading: Reading) -> impl Stream<Item = std::io::Result<Bytes>> {
             }
             match &mut reading.until {
                 Until::Here => return None,
-                Until::Over(follow) => {
-                    if !follow.has_more().await {
-                        // What came in between is still handed out.
-                        reading.until = Until::Here;
+                Until::Over(follow) => match follow.more().await {
+                    More::Comes => {}
+                    // What came in between is still handed out.
+                    More::Over => reading.until = Until::Here,
+                    More::Cut(why) => {
+                        let last = format!("\n[atelier: this log ends here although the job may print more: {why}]\n");
+                        return Some((Ok(Bytes::from(last)), None));
                     }
-                }
+                },
             }
         }
     })
 }
 
 impl Follow {
-    /// Waits for more; false when no more comes.
-    async fn has_more(&mut self) -> bool {
+    /// Waits for more.
+    async fn more(&mut self) -> More {
         loop {
             tokio::select! {
-                changed = self.grown.changed() => return changed.is_ok(),
-                () = is_cut(&mut self.cuts, &self.actor) => return false,
+                changed = self.grown.changed() => return if changed.is_ok() { More::Comes } else { More::Over },
+                why = cut(&mut self.cuts, &self.actor) => return More::Cut(why),
                 ended = self.over.ended(), if !self.is_over => match ended {
                     Some(_) => self.is_over = true,
                     // One that ended unheard closes its log as well.
@@ -216,19 +232,20 @@ impl Follow {
                         self.over = self.engine.job_over(self.job);
                     }
                 },
-                () = tokio::time::sleep(LAST_LINES), if self.is_over => return false,
+                () = tokio::time::sleep(LAST_LINES), if self.is_over => return More::Over,
             }
         }
     }
 }
 
-/// Comes when the server stops, or when this person may no longer look.
-pub async fn is_cut(cuts: &mut broadcast::Receiver<Cut>, actor: &Actor) {
+/// Comes when the server stops, or when this person may no longer look; says which.
+pub async fn cut(cuts: &mut broadcast::Receiver<Cut>, actor: &Actor) -> &'static str {
     loop {
         match cuts.recv().await {
-            Ok(Cut::All) | Err(broadcast::error::RecvError::Closed) => return,
-            Ok(Cut::Person(who) | Cut::Rights(who)) if who == actor.person.id => return,
-            Ok(Cut::Session(which)) if which == actor.session => return,
+            Ok(Cut::All) | Err(broadcast::error::RecvError::Closed) => return "the server is stopping; ask again",
+            Ok(Cut::Person(who)) if who == actor.person.id => return "the account was disabled or its tokens ended",
+            Ok(Cut::Rights(who)) if who == actor.person.id => return "rights have changed; ask again",
+            Ok(Cut::Session(which)) if which == actor.session => return "the token was revoked",
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
         }
     }

@@ -23,15 +23,16 @@ use atelier_studio::jobs::submit as job;
 use atelier_studio::jobs::submit::{JobRequest, Submitted};
 use atelier_studio::jobs::view::{charged, standings};
 use axum::extract::Path;
-use axum::http::StatusCode;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::error::AppError;
-use crate::jobs::rest::view::{JobView, path};
+use crate::jobs::rest::log::wait_place;
+use crate::jobs::rest::view::path;
 use crate::server::rest::asked::{Asked, Json, Parameters, span};
 use crate::server::rest::people::People;
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{created, json};
+use crate::server::rest::view::{created, object, ok};
 
 /// The longest wait in one request.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -42,34 +43,15 @@ const LISTED: u32 = 50;
 /// After the engine has lost count, it is given a moment.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// What came of a submission.
-#[derive(Debug, Serialize)]
-struct SubmittedView {
-    id: String,
-    first: String,
-    count: u32,
-    links: SubmittedLinks,
-}
-
-#[derive(Debug, Serialize)]
-struct SubmittedLinks {
-    #[serde(rename = "self")]
-    own: String,
-}
-
 /// `POST /jobs`.
 pub async fn submit(asked: Asked, Json(request): Json<JobRequest>) -> Answered {
     let id = asked.id_for("submit", &request);
     let done = job::submit(&asked.caller, id.clone(), &request).await;
     let submitted = asked.or_known(&id, done, Submitted::of).await?;
     let address = path(submitted.first);
-    let view = SubmittedView {
-        id: submitted.first.to_string(),
-        first: submitted.first.to_string(),
-        count: submitted.count,
-        links: SubmittedLinks { own: address.clone() },
-    };
-    Ok(created(&address, &view))
+    let id = submitted.first.to_string();
+    let links = json!({ "self": address });
+    Ok(created(&address, &object! { id: &id, first: &id, count: submitted.count, links: links }))
 }
 
 /// `GET /jobs/{id}?wait=30s`.
@@ -80,16 +62,15 @@ pub async fn show(asked: Asked, Path(id): Path<String>, mut parameters: Paramete
     let parse = |text: &str| span(text).filter(|wait| *wait <= LONGEST_WAIT);
     let wait = parameters.read("wait", parse, "a time up to 300s, such as 30s or 500ms")?;
     parameters.none_left(&["wait"])?;
-    let view = match wait {
+    match wait {
         // Whoever waits wants to know as soon as it is over, not what it cost.
-        Some(wait) if !wait.is_zero() => described(caller, waited_for(caller, id, wait).await?, None).await?,
+        Some(wait) if !wait.is_zero() => ok(&described(caller, waited_for(caller, id, wait).await?, None).await?),
         _ => {
             let row = found(caller, id).await?;
             let charged = charged(caller, &[&row]).await?.remove(&id);
-            described(caller, row, charged).await?
+            ok(&described(caller, row, charged).await?)
         }
-    };
-    Ok(json(StatusCode::OK, &view))
+    }
 }
 
 /// The job when it is over, or as it is when the time is.
@@ -102,10 +83,7 @@ async fn waited_for(caller: &Caller, id: JobId, wait: Duration) -> Answered<JobR
     if row.ended.is_some() {
         return Ok(row);
     }
-    let Some(_place) = caller.studio.tokens().wait_of(&actor.person.id) else {
-        let detail = format!("At most {} of your requests may wait at once.", atelier_studio::tokens::MAX_WAITS);
-        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many-waits", detail).retry_after(1));
-    };
+    let _place = wait_place(caller)?;
     let mut cuts = caller.studio.live().cuts();
     loop {
         tokio::select! {
@@ -125,7 +103,7 @@ async fn waited_for(caller: &Caller, id: JobId, wait: Duration) -> Answered<JobR
                 }
             },
             () = tokio::time::sleep_until(until.into()) => return found(caller, id).await,
-            () = crate::jobs::rest::log::is_cut(&mut cuts, actor) => return found(caller, id).await,
+            _ = crate::jobs::rest::log::cut(&mut cuts, actor) => return found(caller, id).await,
         }
     }
 }
@@ -137,31 +115,27 @@ pub(super) async fn found(caller: &Caller, id: JobId) -> Answered<JobRow> {
 }
 
 /// Adds what only the engine knows.
-pub(super) async fn described(caller: &Caller, row: JobRow, charged: Option<Money>) -> Answered<JobView> {
+pub(super) async fn described(caller: &Caller, row: JobRow, charged: Option<Money>) -> Answered<impl Serialize> {
     let actor = caller.actor()?;
     let catalogue = caller.studio.engine().catalogue();
     let people = People::of(caller, [row.job.owner.clone()]).await?;
-    if row.ended.is_some() {
-        return Ok(JobView::of(row, None, None, &catalogue, &people, actor, charged));
-    }
     let id = row.job.id;
-    match atelier_studio::orders::ask(caller, move |world| world.look_up(id).map(Cow::into_owned)).await? {
+    let known = match row.ended {
+        Some(_) => None,
+        None => atelier_studio::orders::ask(caller, move |world| world.look_up(id).map(Cow::into_owned)).await?,
+    };
+    let (row, standing, eta) = match known {
         Some(job) => {
             let row = JobRow { state: job.state(), job, ..row };
             let standing = standings(caller, &[&row]).await?.remove(&id);
             let eta = forecast::eta(caller, &row.job).await;
-            Ok(JobView::of(row, standing, eta, &catalogue, &people, actor, charged))
+            (row, standing, eta)
         }
+        None if row.ended.is_some() => (row, None, None),
         // It was over a moment ago.
-        None => Ok(JobView::of(found(caller, id).await?, None, None, &catalogue, &people, actor, charged)),
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct ListView {
-    jobs: Vec<JobView>,
-    /// Where the list goes on.
-    next: Option<String>,
+        None => (found(caller, id).await?, None, None),
+    };
+    Ok(view::job(row, standing, eta, &catalogue, &people, actor, charged))
 }
 
 /// `GET /jobs`: the newest first.
@@ -188,7 +162,7 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     let target = match &cluster {
         Some(name) => match atelier_studio::clusters::commands::find(caller, name).await {
             Ok(id) => Some(Target::Cluster(id)),
-            Err(AppError::NotFound { .. }) => return Err(no_cluster(name)),
+            Err(AppError::NotFound { .. }) => return Err(none_called("cluster", name)),
             Err(error) => return Err(error.into()),
         },
         None => match &instance {
@@ -218,25 +192,22 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     let view = |row: JobRow| {
         let standing = standings.remove(&row.job.id);
         let cost = charged.remove(&row.job.id);
-        JobView::of(row, standing, None, &catalogue, &people, actor, cost)
+        view::job(row, standing, None, &catalogue, &people, actor, cost)
     };
-    Ok(json(StatusCode::OK, &ListView { jobs: rows.into_iter().map(view).collect(), next }))
+    // Where the list goes on.
+    ok(&object! { jobs: rows.into_iter().map(view).collect::<Vec<_>>(), next: next })
 }
 
 async fn instance_of(caller: &Caller, name: &str) -> Answered<InstanceId> {
     match atelier_studio::instances::commands::find(caller, name).await {
         Ok(subject) => Ok(subject.id),
-        Err(AppError::NotFound { .. }) => {
-            let start = atelier_domain::text::shortened(name);
-            Err(Refusal::field("instance", format!("There is no instance “{start}” here.")))
-        }
+        Err(AppError::NotFound { .. }) => Err(none_called("instance", name)),
         Err(error) => Err(error.into()),
     }
 }
 
-fn no_cluster(name: &str) -> Refusal {
-    let start = atelier_domain::text::shortened(name);
-    Refusal::field("cluster", format!("There is no cluster “{start}” here."))
+fn none_called(noun: &str, name: &str) -> Refusal {
+    Refusal::field(noun, format!("There is no {noun} “{}” here.", atelier_domain::text::shortened(name)))
 }
 
 /// `me`, an id, or an e-mail address of the workspace.
@@ -263,7 +234,7 @@ fn parse_states(text: &str) -> Option<Vec<JobState>> {
         match word {
             "alive" => states.extend(JobState::ALL.into_iter().filter(|state| !state.is_over())),
             "over" => states.extend(JobState::ALL.into_iter().filter(|state| state.is_over())),
-            word => states.push(JobState::ALL.into_iter().find(|state| state.key() == word)?),
+            word => states.push(JobState::from_key(word)?),
         }
     }
     Some(states)

@@ -1,12 +1,12 @@
 //! The question before accounts are changed: each person with what will happen to them.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::account::{AccountVerb, Refusal};
 use atelier_domain::paths;
 use atelier_studio::people::list::{PersonRow, judge_people};
 use leptos::prelude::*;
 
-use crate::components::{Checkbox, ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};
+use crate::components::{Checkbox, ConfirmCard, Consequence, Crumb, Look, NavItem, NothingToDo, Page, Tone};
 use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::people::pages::verbs;
 use crate::server::caller::here;
@@ -18,8 +18,7 @@ type Judged = Vec<(PersonRow, Result<(), Refusal>)>;
 /// Asks before a verb is carried out. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn ConfirmPeoplePage() -> impl IntoView {
-    let place = Place { nav: NavItem::People, needs: Some((Action::MemberWrite, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::People, Action::MemberWrite, &[]), |visit| {
         let Some(verb) = AccountVerb::from_key(&param("verb")) else {
             return help::not_found(&visit.viewer, "action on people");
         };
@@ -47,7 +46,7 @@ fn ask(visit: &Visit, verb: AccountVerb, judged: Judged) -> AnyView {
             .chain(changing.iter().map(|row| ("ids[]", row.id.to_string())))
             .collect();
         let look = if verb == AccountVerb::Disable { Look::Danger } else { Look::Primary };
-        view! {
+        html! {
             <ConfirmCard
                 title=title rows=consequences(verb, &judged) function="change_accounts" hidden=hidden
                 state=visit.form("change_accounts") keep="Keep as it is" back=back go=go icon=verbs::icon(verb)
@@ -56,7 +55,6 @@ fn ask(visit: &Visit, verb: AccountVerb, judged: Judged) -> AnyView {
                 {(verb == AccountVerb::ResetPassword).then(endings)}
             </ConfirmCard>
         }
-        .into_any()
     };
     let heading = match verb {
         AccountVerb::Disable => "Disable accounts",
@@ -103,18 +101,11 @@ fn consequences(verb: AccountVerb, judged: &Judged) -> Vec<Consequence> {
     judged
         .iter()
         .map(|(row, answer)| match answer {
-            Ok(()) => Consequence {
-                name: row.name.clone(),
-                outcome: verbs::outcome(verb).to_owned(),
-                tone: if verb == AccountVerb::Enable { Tone::Good } else { Tone::Warning },
-                note: String::new(),
-            },
-            Err(refusal) => Consequence {
-                name: row.name.clone(),
-                outcome: refusal.to_string(),
-                tone: Tone::Neutral,
-                note: "no change".to_owned(),
-            },
+            Ok(()) => {
+                let tone = if verb == AccountVerb::Enable { Tone::Good } else { Tone::Warning };
+                Consequence::new(row.name.clone(), verbs::outcome(verb), tone)
+            }
+            Err(refusal) => Consequence::none(row.name.clone(), refusal.to_string()),
         })
         .collect()
 }
@@ -125,14 +116,7 @@ fn one_at_a_time(chosen: usize, back: String) -> AnyView {
         "{chosen} people are selected. Each temporary password is shown once, so reset them one by one from the menu \
          of each person."
     );
-    view! {
-        <section class="confirm" data-confirm-card="">
-            <Why tone=Tone::Neutral title="Reset one password at a time" text=text>
-                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
-            </Why>
-        </section>
-    }
-    .into_any()
+    html! { <NothingToDo title="Reset one password at a time" text=text back=back/> }
 }
 
 /// Nobody is chosen, or nobody of them can be changed: only the way back.
@@ -150,12 +134,5 @@ fn nothing_to_do(judged: &Judged, back: String) -> AnyView {
             (format!("None of the {} can be changed", many.len()), reasons.join(" "), String::new())
         }
     };
-    view! {
-        <section class="confirm" data-confirm-card="">
-            <Why tone=Tone::Neutral title=title text=text code=code>
-                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
-            </Why>
-        </section>
-    }
-    .into_any()
+    html! { <NothingToDo title=title text=text code=code back=back/> }
 }

@@ -1,17 +1,16 @@
 //! The list of people.
 
-use atelier_domain::access::{Action, Role, Whose};
+use atelier_domain::access::{Action, Role};
 use atelier_domain::account::{AccountState, AccountVerb};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_domain::text::counted;
 use atelier_studio::people::commands::untrusted_team;
 use atelier_studio::people::list::{PeoplePage as PeoplePageRows, PeopleQuery, PeopleSort, list_people};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, BulkAction, BulkBar, BulkForm, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits, Page, Pager,
-    PickAll, Query, QuickFilter, Sort, SortHeader, Table, Tone, TrustBanner,
+    BulkAction, BulkBar, BulkForm, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits, Page, Pager, PickAll,
+    Query, QuickFilter, Sort, SortHeader, Table, TrustBanner, shown_of,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::people::pages::row::row;
@@ -21,9 +20,7 @@ use crate::server::caller::here;
 /// Everybody in the workspace, as the address filters and sorts them.
 #[component]
 pub fn PeoplePage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::People, needs: Some((Action::MemberRead, Whose::Others)), topics: &[Topic::People] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::People, Action::MemberRead, &[Topic::People]), |visit| {
         let query = Query::here();
         let wanted = wanted(&query);
         let sort = Sort::by(wanted.sort.key(), wanted.descending);
@@ -60,11 +57,11 @@ fn list(visit: &Visit, query: Query, sort: Sort, page: PeoplePageRows, mixed: Op
         </LinkButton>
     };
     // The question may have been asked here, in a dialog; its answer comes back here too.
-    let refused = visit.form("change_accounts").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["change_accounts"]);
     let sub = format!("Who has an account in {}, and what they may do.", viewer.workspace.name);
     let content = if page.rows.is_empty() { nobody(&query) } else { table(visit, &query, sort, page, refusal) };
     let filters = filters(&query);
-    view! {
+    html! {
         <Page heading="People" sub=sub actions=add.into_any()>
             {refused}
             <TrustBanner why=mixed may_confirm=may_confirm/>
@@ -72,7 +69,6 @@ fn list(visit: &Visit, query: Query, sort: Sort, page: PeoplePageRows, mixed: Op
             <div data-live="people" data-announce="person|people">{content}</div>
         </Page>
     }
-    .into_any()
 }
 
 fn filters(query: &Query) -> AnyView {
@@ -91,7 +87,7 @@ fn filters(query: &Query) -> AnyView {
         view! { <a href=href aria-current=current>{role.map_or("Any role", Role::label)}{tick}</a> }
     };
     let roles: Vec<_> = std::iter::once(None).chain(Role::ALL.map(Some)).map(link).collect();
-    view! {
+    html! {
         <FilterBar query=query.clone() label="Filter people" placeholder="Filter by name or e-mail" quick=quick>
             <button class="btn ghost sm" type="button" popovertarget="m-role" aria-label=format!("Role: {word}")>
                 {word}<Icon name="down" class="i-s"/>
@@ -99,7 +95,6 @@ fn filters(query: &Query) -> AnyView {
         </FilterBar>
         <div class="menu start" id="m-role" popover="auto"><h3>"Role"</h3>{roles}</div>
     }
-    .into_any()
 }
 
 fn table(
@@ -111,12 +106,7 @@ fn table(
 ) -> AnyView {
     let slug = visit.slug();
     let first = query.clone().from_the_start();
-    let (shown, matching) = (page.rows.len() as u64, page.matching);
-    let text = if shown == matching {
-        counted(matching, "person", "people")
-    } else {
-        format!("{shown} of {}", counted(matching, "person", "people"))
-    };
+    let text = shown_of(page.rows.len() as u64, page.matching, ("person", "people"));
     let back = page.previous.map(|cursor| first.clone().with("before", &cursor).url());
     let next = page.next.map(|cursor| first.clone().with("after", &cursor).url());
     let rows: Vec<_> = page.rows.into_iter().map(|person| row(person, &visit.viewer, refusal.as_deref())).collect();
@@ -148,13 +138,12 @@ fn table(
         </Table>
     };
     let (asks_at, actions) = (paths::confirm_people(slug, AccountVerb::Disable.key()), bulk_actions(slug));
-    view! {
+    html! {
         <BulkForm action=asks_at>
             {table}
             <BulkBar noun="people" actions=actions disabled_because=refusal/>
         </BulkForm>
     }
-    .into_any()
 }
 
 fn bulk_actions(slug: &str) -> Vec<BulkAction> {

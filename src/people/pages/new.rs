@@ -1,13 +1,11 @@
 //! The form that adds a person.
 
-use atelier_domain::access::{Action, Role, Whose};
+use atelier_domain::access::{Action, Role};
 use atelier_domain::paths;
 use atelier_studio::people::commands::unconfirmed_trust;
 use leptos::prelude::*;
 
-use crate::components::{
-    Card, Checkbox, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SubmitButton, WhyField,
-};
+use crate::components::{Card, Checkbox, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SaveRow, WhyField};
 use crate::frame::{Place, Visit, load, studio};
 use crate::people::pages::role_fields::RoleChoices;
 use crate::server::caller::here;
@@ -15,8 +13,7 @@ use crate::server::caller::here;
 /// Adds a person with a temporary password.
 #[component]
 pub fn NewPersonPage() -> impl IntoView {
-    let place = Place { nav: NavItem::People, needs: Some((Action::MemberWrite, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::People, Action::MemberWrite, &[]), |visit| {
         let read = async { unconfirmed_trust(&here()?).await };
         load(visit.viewer.clone(), read, move |mixed| show(&visit, mixed))
     })
@@ -44,38 +41,35 @@ fn form(visit: &Visit, back: String, mixed: Option<&'static str>) -> AnyView {
     let state = visit.form("create_person");
     let trust = mixed.map(|why| {
         let problem = state.problem("trust").map(|problem| view! { <p class="err" role="alert">{problem}</p> });
-        view! {
+        html! {
             {problem}
             <Checkbox name="trust" label="Everyone here trusts everyone" help=why/>
         }
     });
-    view! {
+    html! {
         <Card>
             <PostForm function="create_person" state=state.clone()>
                 <Field
-                    label="Name" name="name" value=state.value("name", "") problem=state.problem("name")
-                    required=true autofocus=true maxlength=80_u32 autocomplete="off"
+                    form=&state label="Name" name="name" required=true autofocus=true maxlength=80_u32
+                    autocomplete="off"
                 />
                 <Field
-                    label="E-mail" name="email" kind="email" value=state.value("email", "")
-                    problem=state.problem("email")
-                    required=true autocomplete="off" help="They sign in with it. Atelier sends no mail."
+                    form=&state label="E-mail" name="email" kind="email" required=true autocomplete="off"
+                    help="They sign in with it. Atelier sends no mail."
                 />
                 <RoleChoices state=state.clone() held=vec![Role::DataScientist]/>
                 {trust}
                 <WhyField state=state.clone()/>
-                <div class="row">
-                    <SubmitButton icon="plus" pending="Adding…">"Add person"</SubmitButton>
+                <SaveRow label="Add person" look=Look::Primary icon="plus" pending="Adding…">
                     <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
-                </div>
+                </SaveRow>
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn next_steps() -> AnyView {
-    view! {
+    html! {
         <Card heading="What happens next">
             <ol class="steps-list">
                 <li>"You see a temporary password, once. Hand it over in person or by a channel you trust."</li>
@@ -84,5 +78,4 @@ fn next_steps() -> AnyView {
             </ol>
         </Card>
     }
-    .into_any()
 }

@@ -1,6 +1,6 @@
 //! The page of one person.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::account::AccountVerb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -9,8 +9,8 @@ use atelier_studio::people::list::{PersonDetail, person};
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, StateTag, StateWord, SubmitButton,
-    Time, Tone, WhyField,
+    Card, Crumb, Def, DefList, LinkButton, Look, NavItem, Page, PostForm, StateTag, StateWord, SubmitButton, WhyField,
+    ago, ago_or,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::history::events;
@@ -21,12 +21,7 @@ use crate::server::caller::here;
 /// One person: state, roles, what can be done, what happened.
 #[component]
 pub fn PersonPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::People,
-        needs: Some((Action::MemberRead, Whose::Others)),
-        topics: &[Topic::People, Topic::History],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::People, Action::MemberRead, &[Topic::People, Topic::History]), |visit| {
         let id = param("id");
         let read = async move { person(&here()?, &id).await };
         load(visit.viewer.clone(), read, move |detail| show(&visit, detail))
@@ -36,11 +31,11 @@ pub fn PersonPage() -> impl IntoView {
 fn show(visit: &Visit, detail: PersonDetail) -> AnyView {
     let refusal = visit.viewer.may(Action::MemberWrite).err().map(|denied| visit.viewer.why_not(&denied));
     let state = StateWord::of_person(detail.row.state, detail.row.is_online);
-    let refused = visit.form("change_accounts").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["change_accounts"]);
     let beside = view! { <span data-live="state"><StateTag state=state pill=true/></span> };
     let actions = view! { <div class="row" data-live="verbs">{actions(visit, &detail, refusal.as_ref())}</div> };
     let (roles, history, facts) = (roles(visit, &detail, refusal), history(visit, &detail), facts(visit, &detail));
-    view! {
+    html! {
         <Page
             heading=detail.row.name.clone() sub=detail.row.email.clone()
             crumbs=vec![Crumb::new("People", paths::people(visit.slug()))]
@@ -58,7 +53,6 @@ fn show(visit: &Visit, detail: PersonDetail) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 /// The verbs that the state of the account allows; what is refused for another reason is shown with that
@@ -93,7 +87,7 @@ fn roles(visit: &Visit, detail: &PersonDetail, refusal: Option<String>) -> AnyVi
         }
     });
     let (user, held) = (detail.row.id.to_string(), detail.row.roles.clone());
-    view! {
+    html! {
         <Card>
             <PostForm function="set_roles" state=state.clone() hidden=vec![("user", user)]>
                 <RoleChoices state=state.clone() held=held fixed_because=refusal.clone()/>
@@ -104,7 +98,6 @@ fn roles(visit: &Visit, detail: &PersonDetail, refusal: Option<String>) -> AnyVi
             </PostForm>
         </Card>
     }
-    .into_any()
 }
 
 fn history(visit: &Visit, detail: &PersonDetail) -> AnyView {
@@ -115,27 +108,22 @@ fn history(visit: &Visit, detail: &PersonDetail) -> AnyView {
 }
 
 fn facts(visit: &Visit, detail: &PersonDetail) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-    let seen = match detail.row.seen_at {
-        Some(at) => view! { <Time at=at now=now zone=zone.clone()/> }.into_any(),
-        None => view! { "never" }.into_any(),
-    };
+    let seen = ago_or(&visit.viewer, detail.row.seen_at, "never");
     let sessions = match detail.sessions {
         0 => "not signed in".to_owned(),
         count => counted(count, "session", "sessions"),
     };
     let (email, their_zone) = (detail.row.email.clone(), detail.time_zone.replace('_', " "));
-    let created_at = detail.row.created_at;
-    view! {
+    let created_at = ago(&visit.viewer, detail.row.created_at);
+    html! {
         <Card heading="Details">
             <DefList>
                 <Def term="E-mail">{email}</Def>
                 <Def term="Time zone">{their_zone}</Def>
-                <Def term="Added"><Time at=created_at now=now zone=zone.clone()/></Def>
+                <Def term="Added">{created_at}</Def>
                 <Def term="Last seen">{seen}</Def>
                 <Def term="Signed in">{sessions}</Def>
             </DefList>
         </Card>
     }
-    .into_any()
 }

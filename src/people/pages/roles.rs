@@ -1,6 +1,6 @@
 //! Roles: the one table of rights, as it is enforced.
 
-use atelier_domain::access::{Action, Area, Grant, Role, Whose};
+use atelier_domain::access::{Action, Area, Grant, Role};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::text::{capitalised, counted};
@@ -14,9 +14,7 @@ use crate::server::caller::here;
 /// What each role may do.
 #[component]
 pub fn RolesPage() -> impl IntoView {
-    let place =
-        Place { nav: NavItem::Roles, needs: Some((Action::MemberRead, Whose::Others)), topics: &[Topic::People] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Roles, Action::MemberRead, &[Topic::People]), |visit| {
         load(visit.viewer.clone(), async move { role_counts(&here()?).await }, move |counts| roles(&visit, &counts))
     })
 }
@@ -30,7 +28,7 @@ fn roles(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
     let people =
         view! { <LinkButton href=paths::people(visit.slug()) icon="users">"People and their roles"</LinkButton> };
     let (matrix, summaries) = (matrix(visit, counts), summaries(visit, counts));
-    view! {
+    html! {
         <Page heading="Roles" sub=sub actions=people.into_any()>
             <div class="split">
                 {matrix}
@@ -38,7 +36,6 @@ fn roles(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
             </div>
         </Page>
     }
-    .into_any()
 }
 
 fn matrix(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
@@ -67,7 +64,7 @@ fn matrix(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <TableWrap scrolls="Roles and their rights" live="people">
             <table class="matrix">
                 <caption class="sr">"Roles and their rights"</caption>
@@ -76,7 +73,6 @@ fn matrix(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
             </table>
         </TableWrap>
     }
-    .into_any()
 }
 
 fn row(action: Action, mine: &[Role]) -> impl IntoView + use<> {
@@ -128,7 +124,7 @@ fn summaries(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
             }
         })
         .collect();
-    view! {
+    html! {
         <Card heading="The five roles">
             <ul class="stack-s">{roles}</ul>
             <p class="help">
@@ -137,5 +133,4 @@ fn summaries(visit: &Visit, counts: &[(Role, u64)]) -> AnyView {
             </p>
         </Card>
     }
-    .into_any()
 }

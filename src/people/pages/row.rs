@@ -5,7 +5,7 @@ use atelier_domain::paths;
 use atelier_studio::people::list::PersonRow;
 use leptos::prelude::*;
 
-use crate::components::{Button, Icon, Look, PickCell, StateTag, StateWord, Time, Who};
+use crate::components::{Button, Icon, Look, PickCell, StateTag, StateWord, Who, ago};
 use crate::people::pages::verbs;
 use crate::viewer::Viewer;
 
@@ -13,7 +13,6 @@ use crate::viewer::Viewer;
 pub fn row(person: PersonRow, viewer: &Viewer, refusal: Option<&str>) -> impl IntoView + use<> {
     let slug = &viewer.workspace.slug;
     let href = paths::person(slug, person.id.as_str());
-    let (now, zone) = (viewer.now, viewer.time_zone.clone());
     let pick = view! { <PickCell id=person.id.to_string() label=format!("Select {}", person.name)/> };
     let roles: Vec<_> = person
         .roles
@@ -24,8 +23,8 @@ pub fn row(person: PersonRow, viewer: &Viewer, refusal: Option<&str>) -> impl In
         })
         .collect();
     let seen = match person.seen_at {
-        Some(at) => view! { <Time at=at now=now zone=zone.clone()/> }.into_any(),
-        None => view! { <span class="faint">"never"</span> }.into_any(),
+        Some(at) => ago(viewer, at),
+        None => html! { <span class="faint">"never"</span> },
     };
     let mark = if person.is_self { "you" } else { "" };
     let menu = menu(&person, slug, refusal);
@@ -36,7 +35,7 @@ pub fn row(person: PersonRow, viewer: &Viewer, refusal: Option<&str>) -> impl In
             <td><StateTag state=StateWord::of_person(person.state, person.is_online)/></td>
             <td><span class="row-tight tags">{roles}</span></td>
             <td class="c-cpu">{seen}</td>
-            <td class="c-owner"><Time at=person.created_at now=now zone=zone/></td>
+            <td class="c-owner">{ago(viewer, person.created_at)}</td>
             <td class="menu-cell">{menu}</td>
         </tr>
     }
@@ -69,7 +68,7 @@ fn menu(person: &PersonRow, slug: &str, refusal: Option<&str>) -> AnyView {
             view! { {buttons}<p class="reason" id=why.clone()>{reason.to_owned()}</p> }.into_any()
         }
     };
-    view! {
+    html! {
         <Button look=Look::Ghost small=true icon="more" label=format!("More about {}", person.name) opens=id.clone()/>
         <div class="menu" id=id popover="auto">
             <a href=paths::person(slug, person.id.as_str())><Icon name="user"/>"Open"</a>
@@ -77,5 +76,4 @@ fn menu(person: &PersonRow, slug: &str, refusal: Option<&str>) -> AnyView {
             {verbs}
         </div>
     }
-    .into_any()
 }

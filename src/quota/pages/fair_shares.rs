@@ -1,6 +1,6 @@
 //! Shares: who is meant to have how much of what everybody waits for, and who has had it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::fair_share::{DEFAULT_WEIGHT, MAX_WEIGHT, QueueOrder};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::history::Topic;
@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Card, Checkbox, Choice, ChoiceKind, ChoiceList, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page,
-    PostForm, Query, SubmitButton, Tab, Table, Tabs, WhyField,
+    PostForm, Query, SaveRow, Tab, Table, Tabs, WhyField,
 };
 use crate::form::FormState;
 use crate::frame::{Place, Visit, load, studio};
@@ -21,12 +21,7 @@ use crate::server::caller::here;
 /// Who is meant to have how much, and who has had it.
 #[component]
 pub fn SharesPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Quota,
-        needs: Some((Action::ClusterRead, Whose::Others)),
-        topics: &[Topic::Engine, Topic::Jobs, Topic::Clusters],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Quota, Action::ClusterRead, &[Topic::Engine, Topic::Jobs, Topic::Clusters]), |visit| {
         let (caller, query) = (here(), Query::here());
         let part = query.get("q").to_owned();
         let found = async move { read(&caller?, &part).await };
@@ -164,19 +159,15 @@ fn weight(visit: &Visit, query: &Query, because: Option<String>) -> AnyView {
             <Card heading="Set a weight">
                 <PostForm function="set_share" state=state.clone() hidden=hidden>
                     <Field
-                        label="Person" name="person" value=person problem=state.problem("person") readonly=readonly
-                        required=true autocomplete="off" help="The e-mail address."
+                        form=&state label="Person" name="person" value=person readonly=readonly required=true
+                        autocomplete="off" help="The e-mail address."
                     />
                     <Field
-                        label="Weight" name="weight" value=weight problem=state.problem("weight") readonly=readonly
-                        required=true autocomplete="off" help=help
+                        form=&state label="Weight" name="weight" value=weight readonly=readonly required=true
+                        autocomplete="off" help=help
                     />
                     <WhyField state=state readonly=readonly/>
-                    <div class="row">
-                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>
-                            "Set weight"
-                        </SubmitButton>
-                    </div>
+                    <SaveRow label="Set weight" look=Look::Primary disabled_because=because/>
                 </PostForm>
             </Card>
         </section>
@@ -192,18 +183,14 @@ fn half_life(visit: &Visit, shares: &Shares, because: Option<String>) -> AnyView
         <Card heading="Half-life">
             <PostForm function="set_half_life" state=state.clone() hidden=hidden>
                 <Field
-                    label="Use counts half after" name="half_life" value=typed problem=state.problem("half_life")
-                    readonly=readonly required=true autocomplete="off" help="Hours, or such as 7 days; 1 h to 365 days."
+                    form=&state label="Use counts half after" name="half_life" value=typed readonly=readonly
+                    required=true autocomplete="off" help="Hours, or such as 7 days; 1 h to 365 days."
                 />
                 <p class="help">
                     "Short: who used much yesterday is soon forgiven. Long: it evens out over weeks. What counts now \
                      counts the same after a change."
                 </p>
-                <div class="row">
-                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>
-                        "Save half-life"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save half-life" disabled_because=because/>
             </PostForm>
         </Card>
     }
@@ -218,11 +205,7 @@ fn serverless(visit: &Visit, shares: &Shares) -> AnyView {
         <Card heading="Queue of serverless jobs" note="each cluster has its own, on its page">
             <PostForm function="set_queue_policy" state=state.clone() hidden=hidden>
                 {policy}
-                <div class="row">
-                    <SubmitButton look=Look::Plain icon="check" pending="Saving…" disabled_because=because>
-                        "Save queue"
-                    </SubmitButton>
-                </div>
+                <SaveRow label="Save queue" disabled_because=because/>
             </PostForm>
         </Card>
     }

@@ -1,6 +1,6 @@
 //! Quotas: what may be held, what is, and by what.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::quota::{QuotaHolder, Resource, Scope};
 use atelier_domain::compute::resources::Cores;
 use atelier_domain::history::Topic;
@@ -12,8 +12,8 @@ use atelier_studio::typed::typed_cores;
 use leptos::prelude::*;
 
 use crate::components::{
-    Banner, Card, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page, PostForm, Query, SelectField,
-    SubmitButton, Table, Tone, WhyField,
+    Card, EmptyState, Field, FilterBar, LinkButton, Look, NavItem, Page, PostForm, Query, SaveRow, SelectField,
+    SubmitButton, Table, WhyField, options,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -24,11 +24,7 @@ const NAMED: usize = 6;
 /// What may be held, what is, and by what.
 #[component]
 pub fn QuotaPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Quota,
-        needs: Some((Action::ClusterRead, Whose::Others)),
-        topics: &[Topic::Engine, Topic::Clusters, Topic::Instances],
-    };
+    let place = Place::of(NavItem::Quota, Action::ClusterRead, &[Topic::Engine, Topic::Clusters, Topic::Instances]);
     studio(place, |visit| {
         let (caller, query) = (here(), Query::here());
         let part = query.get("q").to_owned();
@@ -40,7 +36,7 @@ pub fn QuotaPage() -> impl IntoView {
 fn show(visit: &Visit, query: &Query, quotas: &Quotas) -> AnyView {
     let because = visit.viewer.refusal(Action::QuotaWrite);
     let may = because.is_none();
-    let refused = visit.form("lift_limit").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["lift_limit"]);
     let workspace = table(visit, "Limits of the workspace", &quotas.workspace, may);
     let everybody = if quotas.everybody.is_empty() {
         html! {
@@ -249,12 +245,11 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
     let asked = |field: &str| state.value(field, query.get(field));
     let (is_whose, is_person, is_what, is_limit) = (asked("whose"), asked("person"), asked("what"), asked("limit"));
     let hidden = vec![("command_id", CommandId::random().as_str().to_owned())];
-    let choices = [
+    let whose = options(&[
         ("workspace", "The workspace, all together"),
         ("everybody", "Everybody, each by themselves"),
         ("person", "One person"),
-    ];
-    let whose: Vec<(String, String)> = choices.map(|(key, words)| (key.to_owned(), words.to_owned())).to_vec();
+    ]);
     let what: Vec<(String, String)> =
         quotas.resources.iter().map(|resource| (what_key(resource), title(resource))).collect();
     let readonly = because.is_some();
@@ -263,27 +258,21 @@ fn form(visit: &Visit, query: &Query, quotas: &Quotas, because: Option<String>) 
             <Card heading="Set a limit">
                 <PostForm function="set_limit" state=state.clone() hidden=hidden>
                     <div class="cols-2">
-                        <SelectField
-                            label="Whose" name="whose" options=whose value=is_whose problem=state.problem("whose")
-                        />
+                        <SelectField form=&state label="Whose" name="whose" options=whose value=is_whose/>
                         <Field
-                            label="Person" name="person" value=is_person problem=state.problem("person")
-                            readonly=readonly
+                            form=&state label="Person" name="person" value=is_person readonly=readonly
                             autocomplete="off" help="The e-mail address, if it is one person’s limit."
                         />
                     </div>
                     <div class="cols-2">
-                        <SelectField label="What" name="what" options=what value=is_what problem=state.problem("what")/>
+                        <SelectField form=&state label="What" name="what" options=what value=is_what/>
                         <Field
-                            label="Limit" name="limit" value=is_limit problem=state.problem("limit") required=true
-                            readonly=readonly
+                            form=&state label="Limit" name="limit" value=is_limit required=true readonly=readonly
                             autocomplete="off" help="Such as 8. Not below what is held now; 0 allows none."
                         />
                     </div>
                     <WhyField state=state readonly=readonly/>
-                    <div class="row">
-                        <SubmitButton icon="check" pending="Saving…" disabled_because=because>"Set limit"</SubmitButton>
-                    </div>
+                    <SaveRow label="Set limit" look=Look::Primary disabled_because=because/>
                 </PostForm>
             </Card>
         </section>

@@ -8,22 +8,11 @@ use atelier_studio::caller::Caller;
 use atelier_studio::fair_shares::{PolicyRequest, ShareLine};
 use atelier_studio::orders::ask;
 use atelier_studio::{fair_shares as share, quota};
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::error::AppError;
-use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::{ResourcesView, json};
-
-#[derive(Debug, Serialize)]
-struct SharesView {
-    half_life_hours: i64,
-    serverless: PolicyView,
-    people: Vec<ShareView>,
-    /// People that were left out.
-    left_out: usize,
-}
+use crate::server::rest::view::{ResourcesView, object, ok};
 
 /// How a queue is served.
 #[derive(Debug, Serialize)]
@@ -38,44 +27,22 @@ impl From<QueuePolicy> for PolicyView {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct ShareView {
-    person: PersonView,
-    weight: u32,
-    /// What they have used lately, faded, with what runs.
-    used_core_hours: f64,
-    /// Share of all use; null if there was no use.
-    used_percent: Option<f64>,
-    /// How much of it they are meant to have; null for who has neither jobs nor a weight.
-    meant_percent: Option<f64>,
-    running: RunningView,
-}
-
-#[derive(Debug, Serialize)]
-struct PersonView {
-    id: String,
-    name: String,
-    email: String,
-}
-
-#[derive(Debug, Serialize)]
-struct RunningView {
-    jobs: u64,
-    #[serde(flatten)]
-    resources: ResourcesView,
-}
-
-impl From<ShareLine> for ShareView {
-    fn from(line: ShareLine) -> Self {
-        let percent = |thousandths: u64| thousandths as f64 / 10.0;
-        Self {
-            person: PersonView { id: line.person.to_string(), name: line.name, email: line.email },
-            weight: line.weight,
-            used_core_hours: line.used as f64 / 10.0,
-            used_percent: line.part.map(percent),
-            meant_percent: line.meant.map(percent),
-            running: RunningView { jobs: line.running.jobs, resources: line.running.shape.into() },
-        }
+fn view(line: ShareLine) -> impl Serialize + use<> {
+    let percent = |thousandths: u64| thousandths as f64 / 10.0;
+    object! {
+        person: object! { id: line.person.to_string(), name: line.name, email: line.email },
+        weight: line.weight,
+        // What they have used lately, faded, with what runs.
+        used_core_hours: line.used as f64 / 10.0,
+        // Share of all use; null if there was no use.
+        used_percent: line.part.map(percent),
+        // How much of it they are meant to have; null for who has neither jobs nor a weight.
+        meant_percent: line.meant.map(percent),
+        running: object! {
+            jobs: line.running.jobs,
+            #[serde(flatten)]
+            resources: ResourcesView::from(line.running.shape),
+        },
     }
 }
 
@@ -88,13 +55,13 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
 
 async fn view_of(caller: &Caller, part: &str) -> Answered {
     let shares = share::read(caller, part).await?;
-    let view = SharesView {
+    ok(&object! {
         half_life_hours: shares.half_life.as_millis() / 3_600_000,
-        serverless: shares.serverless.into(),
-        people: shares.people.into_iter().map(ShareView::from).collect(),
+        serverless: PolicyView::from(shares.serverless),
+        people: shares.people.into_iter().map(view).collect::<Vec<_>>(),
+        // People that were left out.
         left_out: shares.more,
-    };
-    Ok(json(StatusCode::OK, &view))
+    })
 }
 
 /// What may be set; what is left out stays as it is.
@@ -109,8 +76,7 @@ pub struct Wanted {
 }
 
 /// `PUT /shares`: a person's weight, the half-life, or how serverless jobs are served.
-pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn put(asked: Asked, _: NoParameters, Json(wanted): Json<Wanted>) -> Answered {
     let caller = &asked.caller;
     let id = asked.id_for("set-share", &wanted);
     let has_share = wanted.person.is_some() || wanted.weight.is_some();
@@ -125,21 +91,21 @@ pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted
         caller.authorise(Action::ClusterScale).await?;
     }
     // All is judged before anything is set, so that all of it happens or nothing does.
-    let why = parse_why(&wanted.why).map_err(AppError::from)?;
+    let why = parse_why(&wanted.why)?;
     let person = match (&wanted.person, wanted.weight) {
         (Some(person), Some(weight)) => {
-            check_weight(weight).map_err(AppError::from)?;
+            check_weight(weight)?;
             Some((quota::person_of(caller, person).await?.id, weight))
         }
         (Some(_), None) => return Err(Refusal::field("weight", "Say how much: a weight between 1 and 1000.")),
         (None, Some(_)) => return Err(Refusal::field("person", "Say whose weight it is: an e-mail address or an id.")),
         (None, None) => None,
     };
-    let half_life = wanted.half_life_hours.map(half_life).transpose().map_err(AppError::from)?;
+    let half_life = wanted.half_life_hours.map(half_life).transpose()?;
     let workspace = caller.actor()?.workspace.id.clone();
     let present = ask(caller, move |world| world.fair_share_rules(&workspace).serverless).await?;
     let serverless = wanted.serverless.as_ref().map(|wanted| wanted.over(present)).transpose();
-    let serverless = serverless.map_err(AppError::from)?;
+    let serverless = serverless?;
     if let Some((person, weight)) = person {
         share::set_weight(caller, id.clone(), person, weight, why.clone()).await?;
     }

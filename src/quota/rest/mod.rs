@@ -6,59 +6,20 @@ use atelier_domain::compute::quota::{QuotaHolder, Resource, Scope};
 use atelier_domain::text::{Problem, parse_why};
 use atelier_studio::quota;
 use atelier_studio::quota::QuotaLine;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::error::AppError;
-use crate::server::rest::asked::{Asked, Json, Parameters};
+use crate::server::rest::asked::{Asked, Json, NoParameters, Parameters};
 use crate::server::rest::problem::{Answered, Refusal};
-use crate::server::rest::view::json;
+use crate::server::rest::view::{object, ok};
 
 /// A number larger than this is a mistake.
 const MOST: f64 = 1e9;
 
-#[derive(Debug, Serialize)]
-struct QuotasView {
-    quotas: Vec<QuotaView>,
-    /// Rows of people that were left out.
-    left_out: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct QuotaView {
-    scope: &'static str,
-    person: Option<PersonView>,
-    resource: &'static str,
-    family: Option<String>,
-    limit: Option<f64>,
-    is_own: bool,
-    held: f64,
-    left: Option<f64>,
-    held_by: Vec<HolderView>,
-}
-
-#[derive(Debug, Serialize)]
-struct PersonView {
-    id: String,
-    name: String,
-}
-
-#[derive(Debug, Serialize)]
-struct HolderView {
-    kind: &'static str,
-    name: String,
-    amount: f64,
-}
-
-impl QuotaView {
-    fn of(line: QuotaLine) -> Self {
-        let unit = if line.resource.is_in_cores() { 1e3 } else { 1.0 };
-        let number = |amount: u64| amount as f64 / unit;
-        let family = match &line.resource {
-            Resource::Cores(family) => Some(family.to_string()),
-            _ => None,
-        };
-        let holder = |holding: &quota::Holding| HolderView {
+fn view(line: QuotaLine) -> impl Serialize + use<> {
+    let unit = if line.resource.is_in_cores() { 1e3 } else { 1.0 };
+    let number = |amount: u64| amount as f64 / unit;
+    let holder = |holding: &quota::Holding| {
+        object! {
             kind: match holding.holder {
                 QuotaHolder::Instance(_) => "instance",
                 QuotaHolder::Cluster(_) => "cluster",
@@ -66,22 +27,24 @@ impl QuotaView {
             },
             name: holding.name.clone(),
             amount: number(holding.amount),
-        };
-        let person = match &line.scope {
-            Scope::Person(id) => Some(PersonView { id: id.to_string(), name: line.person.clone() }),
-            Scope::Workspace | Scope::Everybody => None,
-        };
-        Self {
-            scope: line.scope.key(),
-            person,
-            resource: line.resource.key(),
-            family,
-            limit: line.limit.map(number),
-            is_own: line.is_own,
-            held: number(line.held),
-            left: line.limit.map(|limit| number(limit.saturating_sub(line.held))),
-            held_by: line.by.iter().map(holder).collect(),
         }
+    };
+    object! {
+        scope: line.scope.key(),
+        person: match &line.scope {
+            Scope::Person(id) => Some(object! { id: id.to_string(), name: line.person.clone() }),
+            Scope::Workspace | Scope::Everybody => None,
+        },
+        resource: line.resource.key(),
+        family: match &line.resource {
+            Resource::Cores(family) => Some(family.to_string()),
+            _ => None,
+        },
+        limit: line.limit.map(number),
+        is_own: line.is_own,
+        held: number(line.held),
+        left: line.limit.map(|limit| number(limit.saturating_sub(line.held))),
+        held_by: line.by.iter().map(holder).collect::<Vec<_>>(),
     }
 }
 
@@ -91,8 +54,8 @@ pub async fn list(asked: Asked, mut parameters: Parameters) -> Answered {
     parameters.none_left(&["person"])?;
     let quotas = quota::read(&asked.caller, &person).await?;
     let all = quotas.workspace.into_iter().chain(quotas.everybody).chain(quotas.people);
-    let view = QuotasView { quotas: all.map(QuotaView::of).collect(), left_out: quotas.more };
-    Ok(json(StatusCode::OK, &view))
+    // Rows of people that were left out are counted.
+    ok(&object! { quotas: all.map(view).collect::<Vec<_>>(), left_out: quotas.more })
 }
 
 /// A limit as a whole; `limit` must be there, and null lifts it.
@@ -112,8 +75,7 @@ pub struct Wanted {
 }
 
 /// `PUT /quota`: sets a limit, or lifts it.
-pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted>) -> Answered {
-    parameters.none_left(&[])?;
+pub async fn put(asked: Asked, _: NoParameters, Json(wanted): Json<Wanted>) -> Answered {
     let caller = &asked.caller;
     let id = asked.id_for("set-limit", &wanted);
     caller.authorise(atelier_domain::access::Action::QuotaWrite).await?;
@@ -136,29 +98,23 @@ pub async fn put(asked: Asked, parameters: Parameters, Json(wanted): Json<Wanted
             return Err(Refusal::field("resource", allowed));
         }
     };
-    let limit = wanted.limit.map(|limit| amount(&resource, limit)).transpose().map_err(AppError::from)?;
-    let why = parse_why(&wanted.why).map_err(AppError::from)?;
+    let limit = wanted.limit.map(|limit| amount(&resource, limit)).transpose()?;
+    let why = parse_why(&wanted.why)?;
     quota::set(caller, id, scope.clone(), resource.clone(), limit, why).await?;
     let quotas = quota::read(caller, "").await?;
     let mut all = quotas.workspace.into_iter().chain(quotas.everybody).chain(quotas.people);
-    match all.find(|line| line.scope == scope && line.resource == resource) {
-        Some(line) => Ok(json(StatusCode::OK, &QuotaView::of(line))),
-        // What was lifted and is not held has no row.
-        None => {
-            let (person, limit) = (String::new(), None);
-            let line = QuotaLine {
-                scope,
-                email: person.clone(),
-                person,
-                resource,
-                limit,
-                is_own: false,
-                held: 0,
-                by: Vec::new(),
-            };
-            Ok(json(StatusCode::OK, &QuotaView::of(line)))
-        }
-    }
+    let found = all.find(|line| line.scope == scope && line.resource == resource);
+    // What was lifted and is not held has no row.
+    ok(&view(found.unwrap_or_else(|| QuotaLine {
+        scope,
+        email: String::new(),
+        person: String::new(),
+        resource,
+        limit: None,
+        is_own: false,
+        held: 0,
+        by: Vec::new(),
+    })))
 }
 
 fn amount(resource: &Resource, limit: f64) -> Result<u64, Problem> {

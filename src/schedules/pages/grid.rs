@@ -1,11 +1,10 @@
 //! The weekly grid: a box, a start and a stop for each day. With script the bars can be dragged.
 
 use atelier_domain::fields::{DAYS, Fields};
-use atelier_domain::zone;
 use atelier_studio::schedules::typed::day_name;
 use leptos::prelude::*;
 
-use crate::components::problem_line;
+use crate::components::{problem_line, zones};
 use crate::form::FormState;
 
 /// Minutes of a day.
@@ -89,13 +88,9 @@ pub fn zone_field(fields: &Fields, state: &FormState, own_zone: &str) -> AnyView
         "" => own_zone.to_owned(),
         typed => typed.to_owned(),
     };
-    let mut names = zone::choices();
-    if !names.contains(&chosen) {
-        names.insert(0, chosen.clone());
-    }
-    let options: Vec<_> = names
+    let options: Vec<_> = zones(&chosen)
         .into_iter()
-        .map(|name| {
+        .map(|(name, _)| {
             let (selected, value) = (name == chosen, name.clone());
             let words = if name == own_zone { format!("{name} (yours)") } else { name };
             view! { <option value=value selected=selected>{words}</option> }

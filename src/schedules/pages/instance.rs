@@ -1,6 +1,6 @@
 //! When one instance is awake: its week, the rules beside it, and what comes of them.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::fields::{DAYS, Fields};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -23,12 +23,7 @@ const FORM: &str = "save_week";
 /// When an instance is awake.
 #[component]
 pub fn InstanceSchedulesPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Schedules,
-        needs: Some((Action::InstanceRead, Whose::Others)),
-        topics: &[Topic::Schedules, Topic::Instances],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Schedules, Action::InstanceRead, &[Topic::Schedules, Topic::Instances]), |visit| {
         let (caller, name, typed) = (here(), param("name"), typed(&visit.form(FORM), &Query::here()));
         let read = async move { instance_schedules(&caller?, &name, typed).await };
         load(visit.viewer.clone(), read, move |page| show(&visit, &page))
@@ -83,10 +78,14 @@ fn show(visit: &Visit, page: &SchedulePage) -> AnyView {
             />
         }
     });
-    let refusal = ["add_rule", "change_rule", "switch_schedule", "skip_schedule", "remove_schedule", "pause_schedules"]
-        .into_iter()
-        .find_map(|form| visit.form(form).refusal())
-        .map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refusal = visit.refused(&[
+        "add_rule",
+        "change_rule",
+        "switch_schedule",
+        "skip_schedule",
+        "remove_schedule",
+        "pause_schedules",
+    ]);
     let form = form(visit, page);
     let rules = rules::card(visit, page);
     let pause = pause_button(page, is_paused);

@@ -36,8 +36,7 @@ pub fn choices(fields: &Fields, state: &FormState) -> AnyView {
                 />
                 <div class="when-drain">
                     <Field
-                        label="Wait at most, minutes" name="drain" kind="number" value=drain
-                        problem=state.problem("drain") required=true
+                        form=state label="Wait at most, minutes" name="drain" kind="number" value=drain required=true
                         help="1 to 1440."
                     />
                 </div>

@@ -7,7 +7,9 @@ use atelier_studio::schedules::page::{RuleRow, SchedulePage};
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn as _;
 
-use crate::components::{Icon, Look, PostForm, SelectField, SubmitButton, Table, Time, heads};
+use crate::components::{
+    Icon, Look, PostForm, SaveRow, SelectField, SubmitButton, Table, at_time, heads, options, zones,
+};
 use crate::form::FormState;
 use crate::frame::Visit;
 use crate::schedules::typing::CheckCron;
@@ -48,13 +50,12 @@ fn hidden(page: &SchedulePage, row: &RuleRow) -> Vec<(&'static str, String)> {
 }
 
 fn line(visit: &Visit, page: &SchedulePage, row: &RuleRow) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let next = match (row.is_enabled, row.skipped, row.next) {
         (false, ..) => html! { <span class="faint">"disabled"</span> },
         (true, Some(skipped), _) => {
-            html! { <s><Time at=skipped now=now zone=zone.clone() absolute=true/></s><span class="l2">"skipped"</span> }
+            html! { <s>{at_time(&visit.viewer, skipped)}</s><span class="l2">"skipped"</span> }
         }
-        (true, None, Some(next)) => html! { <Time at=next now=now zone=zone absolute=true/> },
+        (true, None, Some(next)) => at_time(&visit.viewer, next),
         (true, None, None) => html! { <span class="faint">"never again"</span> },
     };
     let part = row.is_week.then(|| view! { <span class="l2">"part of the week above"</span> });
@@ -120,9 +121,7 @@ fn edit(visit: &Visit, page: &SchedulePage, row: &RuleRow) -> Option<AnyView> {
             <summary>"Change"</summary>
             <PostForm function="change_rule" state=state hidden=hidden>
                 {inside}
-                <div class="row">
-                    <SubmitButton look=Look::Plain icon="check" pending="Saving…">"Save rule"</SubmitButton>
-                </div>
+                <SaveRow label="Save rule"/>
             </PostForm>
         </details>
     })
@@ -143,9 +142,7 @@ fn add(visit: &Visit, page: &SchedulePage) -> AnyView {
                 <summary>"Add a rule by cron"</summary>
                 <PostForm function="add_rule" state=state hidden=hidden>
                     {inside}
-                    <div class="row">
-                        <SubmitButton look=Look::Plain icon="plus" pending="Adding…">"Add rule"</SubmitButton>
-                    </div>
+                    <SaveRow label="Add rule" icon="plus" pending="Adding…"/>
                 </PostForm>
             </details>
         </div>
@@ -161,20 +158,13 @@ fn typed(saved: &Fields, state: &FormState) -> Fields {
 
 /// What a rule is made of. `suffix` keeps the ids of several forms apart.
 fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) -> AnyView {
-    let pairs = |all: &[(&str, &str)]| {
-        all.iter().map(|(key, words)| ((*key).to_owned(), (*words).to_owned())).collect::<Vec<_>>()
-    };
-    let actions = pairs(&[("start", "Start"), ("stop", "Stop")]);
-    let jobs = pairs(&[("now", "Stop anyway"), ("drain", "Wait for jobs"), ("skip", "Leave the stop out")]);
+    let actions = options(&[("start", "Start"), ("stop", "Stop")]);
+    let jobs = options(&[("now", "Stop anyway"), ("drain", "Wait for jobs"), ("skip", "Leave the stop out")]);
     let zone = match fields.get("time_zone") {
         "" => visit.viewer.time_zone.clone(),
         typed => typed.to_owned(),
     };
-    let mut zones = atelier_domain::zone::choices();
-    if !zones.contains(&zone) {
-        zones.insert(0, zone.clone());
-    }
-    let zones: Vec<(String, String)> = zones.into_iter().map(|name| (name.clone(), name)).collect();
+    let zones = zones(&zone);
     let reading = match state.problem("cron") {
         Some(problem) => CronReading::Wrong(problem),
         None => read_cron(fields.get("cron"), &zone, visit.viewer.now),
@@ -187,9 +177,7 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
         (fields.get("action").to_owned(), fields.get("jobs").to_owned(), fields.get("drain").to_owned());
     html! {
         <div class="cols-3">
-            <SelectField
-                id=ids("action") label="What" name="action" options=actions value=action problem=state.problem("action")
-            />
+            <SelectField form=state id=ids("action") label="What" name="action" options=actions value=action/>
             <div class="field">
                 <label for=id.clone()>"Cron"</label>
                 <input
@@ -207,12 +195,11 @@ fn rule_fields(visit: &Visit, fields: &Fields, state: &FormState, suffix: &str) 
         </div>
         <div class="cols-3">
             <SelectField
-                id=ids("jobs") label="Running jobs" name="jobs" options=jobs value=how problem=state.problem("jobs")
+                form=state id=ids("jobs") label="Running jobs" name="jobs" options=jobs value=how
                 help="For a stop; a start touches none."
             />
             <crate::components::Field
-                id=ids("drain") label="Wait at most, minutes" name="drain" kind="number" value=wait
-                problem=state.problem("drain")
+                form=state id=ids("drain") label="Wait at most, minutes" name="drain" kind="number" value=wait
                 help="If it waits for jobs: 1 to 1440."
             />
         </div>

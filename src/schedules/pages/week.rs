@@ -1,6 +1,6 @@
 //! The week of a workspace: what starts and stops by itself.
 
-use atelier_domain::access::{Action as Right, Whose};
+use atelier_domain::access::Action as Right;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
 use atelier_domain::schedule::Action;
@@ -15,12 +15,7 @@ use crate::server::caller::here;
 /// What starts and stops by itself this week.
 #[component]
 pub fn SchedulesPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Schedules,
-        needs: Some((Right::InstanceRead, Whose::Others)),
-        topics: &[Topic::Schedules, Topic::Instances],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Schedules, Right::InstanceRead, &[Topic::Schedules, Topic::Instances]), |visit| {
         let is_all = Query::here().get("who") == "all";
         load(
             visit.viewer.clone(),

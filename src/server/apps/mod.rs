@@ -10,7 +10,7 @@ mod codes;
 mod connection;
 mod enter;
 mod headers;
-mod host;
+pub mod host;
 mod pages;
 mod pool;
 mod ports;
@@ -81,7 +81,11 @@ async fn serve(state: &AppState, place: Place, mut request: Request) -> Response
     }
     let cookie = cookie_name(state.config().is_secure(), request.extensions().get().copied());
     let secret = request::cookie(request.headers(), &cookie).unwrap_or_default();
-    let Some(visit) = state.app_visits().find(state, &secret, &place).await else {
+    let found = state.app_visits().find(state, &secret, &place).await;
+    if let Some(visit) = &found {
+        crate::server::connections::known(&request, visit.user.as_str());
+    }
+    let Some(visit) = found else {
         return turned_away(state, &place, &request);
     };
     if visit.node.is_none() && is_navigation(request.method(), request.headers()) {

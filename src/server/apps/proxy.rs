@@ -26,6 +26,8 @@ use crate::server::apps::{headers, pages, pool, visits};
 use crate::server::request::{client, says};
 use crate::server::state::AppState;
 
+/// How long it may take to find out why a connection has to end.
+const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(5);
 /// What whoever is cut off hears.
 const ENDED: &str = "The right to open this application has ended. Open it from Atelier again.";
 
@@ -229,7 +231,10 @@ async fn upgraded(
         return back(visit, answer, None);
     }
     let application = hyper::upgrade::on(&mut answer);
+    let is_socket =
+        answer.headers().get(header::UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
     let closed = visit.closed();
+    let words = last_words(state.clone(), Arc::clone(visit), place.clone(), is_socket);
     let listened = (place.app == VSCODE).then(|| (state.clone(), Arc::clone(visit)));
     let joined = async move {
         let (Ok(browser), Ok(application)) = tokio::join!(browser, application) else { return };
@@ -244,14 +249,9 @@ async fn upgraded(
                 state.presence().note(&visit.user, &visit.session, atelier_engine::clock::now());
             }),
         };
-        let _ = atelier_pipe::join(browser, application).await;
+        let _ = atelier_pipe::join_until(browser, application, closed, words).await;
     };
-    tokio::spawn(async move {
-        tokio::select! {
-            () = closed => {}
-            () = joined => {}
-        }
-    });
+    tokio::spawn(joined);
     let (mut parts, _) = answer.into_parts();
     let (protocol, accept) =
         (parts.headers.remove(header::UPGRADE), parts.headers.remove(header::SEC_WEBSOCKET_ACCEPT));
@@ -264,4 +264,19 @@ async fn upgraded(
         }
     }
     Response::from_parts(parts, Body::empty())
+}
+
+/// What a browser hears that has to go, if it can hear anything.
+async fn last_words(state: AppState, visit: Arc<AppVisit>, place: Place, is_socket: bool) -> Vec<u8> {
+    /// What a server says that goes away, and one whose rules do not allow more (RFC 6455).
+    const AWAY: u16 = 1001;
+    const NOT_ALLOWED: u16 = 1008;
+    if !is_socket {
+        return Vec::new();
+    }
+    let why = tokio::time::timeout(LAST_WORDS, visits::why_over(&state, &visit, &place)).await.ok().flatten();
+    match why {
+        Some(why) => atelier_pipe::close_frame(NOT_ALLOWED, &why),
+        None => atelier_pipe::close_frame(AWAY, "The server or the instance is stopping. Try again in a moment."),
+    }
 }

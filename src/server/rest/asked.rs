@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atelier_domain::text::{Problem, shortened};
+use atelier_domain::text::{Problem, parse_why, shortened};
 use atelier_domain::world::Answer;
 use atelier_engine::run::CommandId;
 use atelier_studio::caller::{Actor, Caller, RequestInfo};
@@ -11,8 +11,8 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
 use crate::server::rest::problem::{Answered, Refusal};
@@ -95,6 +95,21 @@ fn command_id(headers: &HeaderMap) -> Answered<Option<CommandId>> {
     })
 }
 
+/// Why, for the history.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Why {
+    pub why: String,
+}
+
+impl Why {
+    /// The reason, if one is given and fits.
+    pub fn read(&self) -> Answered<Option<String>> {
+        Ok(parse_why(&self.why)?)
+    }
+}
+
+/// A body of JSON.
 pub struct Json<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
@@ -174,6 +189,17 @@ impl FromRequestParts<AppState> for Parameters {
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Answered<Self> {
         let query = parts.uri.query().unwrap_or_default();
         Ok(Self(url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
+    }
+}
+
+/// An address without parameters; any is refused.
+pub struct NoParameters;
+
+impl FromRequestParts<AppState> for NoParameters {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Answered<Self> {
+        Parameters::from_request_parts(parts, state).await?.none_left(&[]).map(|()| Self)
     }
 }
 

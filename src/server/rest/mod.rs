@@ -54,6 +54,7 @@ async fn guard(State(state): State<AppState>, mut request: Request, next: Next) 
     let job = request.headers().get(atelier_studio::workloads::JOB).and_then(|said| JobId::parse(said.to_str().ok()?));
     let response = match enter(&state, given, job, &id).await {
         Ok(actor) => {
+            crate::server::connections::known(&request, actor.person.id.as_str());
             request.extensions_mut().insert(actor);
             match AssertUnwindSafe(next.run(request)).catch_unwind().await {
                 Ok(response) => response,
@@ -89,6 +90,11 @@ fn broken(id: &str) -> Refusal {
     crate::error::AppError::Internal { request: id.to_owned() }.into()
 }
 
+/// What could not be read: because the database is away, or because something is wrong.
+fn not_read(error: &atelier_engine::store::Error, id: &str) -> Refusal {
+    if error.is_away() { crate::error::AppError::database_away().into() } else { broken(id) }
+}
+
 async fn enter(state: &AppState, given: Option<String>, job: Option<JobId>, id: &str) -> Answered<Arc<Actor>> {
     let refused = |code: &str, detail: String| Refusal::new(StatusCode::UNAUTHORIZED, code, detail);
     let Some(given) = given else {
@@ -107,7 +113,7 @@ async fn enter(state: &AppState, given: Option<String>, job: Option<JobId>, id: 
             Ok(Err(atelier_studio::workloads::NotLetIn::TemporaryPassword)) => Err(temporary_password()),
             Err(error) => {
                 tracing::error!(%error, "who acts through an instance or a job could not be looked up");
-                Err(broken(id))
+                Err(not_read(&error, id))
             }
         };
     }
@@ -124,7 +130,7 @@ async fn enter(state: &AppState, given: Option<String>, job: Option<JobId>, id: 
         Ok(Err(NotLetIn::TemporaryPassword)) => Err(temporary_password()),
         Err(error) => {
             tracing::error!(%error, "a token could not be looked up");
-            Err(broken(id))
+            Err(not_read(&error, id))
         }
     }
 }

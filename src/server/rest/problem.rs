@@ -134,9 +134,18 @@ impl From<AppError> for Refusal {
             AppError::TooMany { retry_after_secs, .. } => {
                 Self::new(status, "too-many", detail).retry_after(retry_after_secs)
             }
+            AppError::Unavailable { retry_after_secs, .. } => {
+                Self::new(status, "database.unavailable", detail).retry_after(retry_after_secs)
+            }
             AppError::Internal { .. } => Self::new(status, "internal", detail),
             AppError::Transport { .. } => Self::new(status, "not-understood", detail),
         }
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        AppError::from(problem).into()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What all answers have in common.
 
+use std::collections::BTreeMap;
+
 use atelier_domain::Timestamp;
 use atelier_domain::compute::resources::Resources;
 use atelier_domain::compute::verb::Verb;
@@ -8,6 +10,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::{Serialize, Serializer};
+
+use crate::server::rest::problem::Answered;
 
 /// JSON with that status.
 pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -18,6 +22,32 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
+
+/// The same where nothing new is there.
+pub fn ok(value: &impl Serialize) -> Answered {
+    Ok(json(StatusCode::OK, value))
+}
+
+/// All of them, under that name.
+pub fn listed<T: Serialize>(name: &'static str, all: impl IntoIterator<Item = T>) -> Answered {
+    ok(&BTreeMap::from([(name, all.into_iter().collect::<Vec<_>>())]))
+}
+
+/// An object of the API, written down once: each field beside its value, in the order in which they are sent.
+macro_rules! object {
+    ($($(#[$meta:meta])* $field:ident: $value:expr),* $(,)?) => {{
+        #[expect(non_camel_case_types, reason = "each field is of a type of its own, which is called like it")]
+        let object = {
+            #[derive(serde::Serialize)]
+            struct Object<$($field),*> {
+                $($(#[$meta])* $field: $field),*
+            }
+            Object { $($field: $value),* }
+        };
+        object
+    }};
+}
+pub(crate) use object;
 
 /// The status of a verb that was carried out, as the table of verbs says it.
 pub fn done(verb: Verb) -> StatusCode {

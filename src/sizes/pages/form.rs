@@ -1,6 +1,6 @@
 //! The form for a size, and the question before one is removed.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::paths;
 use atelier_engine::run::CommandId;
 use atelier_studio::sizes::list::{site_names, sizes};
@@ -9,12 +9,12 @@ use atelier_studio::typed::{typed_cores, typed_memory};
 use leptos::prelude::*;
 
 use crate::components::{
-    Card, ConfirmCard, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SelectField, SubmitButton,
+    Card, ConfirmCard, Crumb, Field, LinkButton, Look, NavItem, Page, PostForm, SaveRow, SelectField,
 };
 use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::server::caller::here;
 
-const PLACE: Place = Place { nav: NavItem::Sizes, needs: Some((Action::SizeWrite, Whose::Others)), topics: &[] };
+const PLACE: Place = Place::of(NavItem::Sizes, Action::SizeWrite, &[]);
 
 /// Adds a size (`new` in the address) or changes the one that is named there.
 #[component]
@@ -78,42 +78,36 @@ fn form(visit: &Visit, size: Option<&SizeRow>, sites: Vec<String>, currency: &st
                 <PostForm function="put_size" state=state.clone() hidden=hidden>
                     <div class="cols-3">
                         <Field
-                            label="Name" name="name" value=name problem=state.problem("name")
-                            required=true readonly=is_known maxlength=40_u32 autocomplete="off"
+                            form=&state label="Name" name="name" value=name required=true readonly=is_known
+                            maxlength=40_u32 autocomplete="off"
                         />
                         <Field
-                            label="Family" name="family" value=family
-                            problem=state.problem("family") required=true maxlength=40_u32 autocomplete="off"
-                            help="Sizes of one family share a quota."
+                            form=&state label="Family" name="family" value=family required=true maxlength=40_u32
+                            autocomplete="off" help="Sizes of one family share a quota."
                         />
                         <SelectField
-                            label="Site" name="site" options=options value=site problem=state.problem("site")
+                            form=&state label="Site" name="site" options=options value=site
                             help="Where its nodes are made."
                         />
                     </div>
                     <div class="cols-3">
                         <Field
-                            label="Cores" name="cores" value=cores problem=state.problem("cores")
-                            required=true autocomplete="off" help="Such as 2 or 0.5."
+                            form=&state label="Cores" name="cores" value=cores required=true autocomplete="off"
+                            help="Such as 2 or 0.5."
                         />
                         <Field
-                            label="Memory, GiB" name="memory" value=memory problem=state.problem("memory")
-                            required=true autocomplete="off" help="Such as 8 or 1.5."
+                            form=&state label="Memory, GiB" name="memory" value=memory required=true autocomplete="off"
+                            help="Such as 8 or 1.5."
                         />
-                        <Field
-                            label="GPUs" name="gpus" kind="number" value=gpus
-                            problem=state.problem("gpus") required=true
-                        />
+                        <Field form=&state label="GPUs" name="gpus" kind="number" value=gpus required=true/>
                     </div>
                     <Field
-                        label=price name="price" value=cost
-                        problem=state.problem("price") required=true autocomplete="off"
+                        form=&state label=price name="price" value=cost required=true autocomplete="off"
                         help="For one node. 0 costs nothing."
                     />
-                    <div class="row">
-                        <SubmitButton icon="check" pending="Saving…">"Save size"</SubmitButton>
+                    <SaveRow label="Save size" look=Look::Primary>
                         <LinkButton href=back look=Look::Ghost>"Cancel"</LinkButton>
-                    </div>
+                    </SaveRow>
                 </PostForm>
             </Card>
         </Page>

@@ -1,6 +1,6 @@
 //! The catalogue of sizes.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::resources::{Cores, Memory};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -8,19 +8,14 @@ use atelier_studio::sizes::list::sizes;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
 
-use crate::components::{Banner, EmptyState, LinkButton, Look, NavItem, Page, Table, Tone, heads};
+use crate::components::{EmptyState, LinkButton, Look, NavItem, Page, Table, heads};
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
 
 /// What nodes may be.
 #[component]
 pub fn SizesPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Sizes,
-        needs: Some((Action::ClusterRead, Whose::Others)),
-        topics: &[Topic::Engine, Topic::Clusters],
-    };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Sizes, Action::ClusterRead, &[Topic::Engine, Topic::Clusters]), |visit| {
         let caller = here();
         let read = async move { sizes(&caller?).await };
         load(visit.viewer.clone(), read, move |sizes| show(&visit, sizes))
@@ -36,7 +31,7 @@ fn show(visit: &Visit, sizes: Vec<SizeRow>) -> AnyView {
             "Add size"
         </LinkButton>
     };
-    let refused = visit.form("remove_size").refusal().map(|text| view! { <Banner tone=Tone::Failed text=text/> });
+    let refused = visit.refused(&["remove_size"]);
     let content = if sizes.is_empty() { nothing() } else { table(visit, sizes, refusal.as_deref()) };
     html! {
         <Page

@@ -79,6 +79,31 @@ async fn a_follower_hears_each_line_until_the_part_is_over() {
 }
 
 #[tokio::test]
+async fn a_follower_who_is_sent_away_hears_why() {
+    let server = Server::set_up().await;
+    let (_, name) = with_job(&server).await;
+    server.state.fleet().logs().keep(name, 0, b"one\n").expect("kept");
+    let token = make_token(&server, "ines@example.org", 1).await;
+    let request = Request::get("/api/v1/jobs/job-1/log?follow=true")
+        .header(header::AUTHORIZATION, format!("Bearer {token}"))
+        .body(Body::empty())
+        .expect("a request");
+    let mut pieces = server.browser().raw(request).await.into_body().into_data_stream();
+    assert_eq!(pieces.next().await.expect("a piece").expect("whole"), "one\n");
+    // Said again until it is heard: whoever follows listens a moment after its first piece.
+    let last = loop {
+        server.state.live().cut(atelier_engine::live::Cut::All);
+        let next = tokio::time::timeout(std::time::Duration::from_millis(100), pieces.next()).await;
+        if let Ok(next) = next {
+            break next.expect("a last line").expect("whole");
+        }
+    };
+    let last = String::from_utf8_lossy(&last).into_owned();
+    assert!(last.contains("[atelier: this log ends here") && last.contains("the server is stopping"), "{last}");
+    assert!(pieces.next().await.is_none());
+}
+
+#[tokio::test]
 async fn a_follower_may_come_before_the_job_begins_and_goes_when_it_never_does() {
     let server = Server::set_up().await;
     let api = with_pool(&server, 1).await;

@@ -37,6 +37,7 @@ use rustix::process::{
     set_parent_process_death_signal,
 };
 use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+pub use sftp::read as read_sftp;
 
 use crate::wire::{Said, send};
 
@@ -45,6 +46,9 @@ use crate::wire::{Said, send};
 /// # Errors
 /// In words, for the agent's log.
 pub fn launcher(mut arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
+    // From the beginning: nobody of the same user may look into it, nor take what it holds.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| format!("The launcher cannot begin: {error}."))?;
     let role = arguments.next().unwrap_or_default();
     if role == "terminal" {
         return Err(terminal::enter(arguments));
@@ -80,7 +84,7 @@ fn begin(role: &str, user: Option<&str>) -> Result<OwnedFd, String> {
         "per-job" | "per-job-plain" => Ok(()),
         _ => Err(format!("there is no such role: {role}")),
     };
-    let begun = begun.and_then(|()| settle(&socket).map_err(|error| error.to_string()));
+    let begun = begun.and_then(|()| settle(role, &socket).map_err(|error| error.to_string()));
     if let Err(why) = &begun {
         // If nobody listens, it is in the log.
         let _ = send(&socket, &Said::Failed(why.clone()), &[], true);
@@ -88,9 +92,13 @@ fn begin(role: &str, user: Option<&str>) -> Result<OwnedFd, String> {
     begun.map(|()| socket)
 }
 
-fn settle(socket: &OwnedFd) -> std::io::Result<()> {
+fn settle(role: &str, socket: &OwnedFd) -> std::io::Result<()> {
     set_no_new_privs(true)?;
-    // Jobs of the same person cannot look into it.
+    // What a launcher starts inherits it. That of jobs that want to be alone mounts things for its workers.
+    if matches!(role, "resident" | "per-job-plain" | "apart") {
+        atelier_confine::refuse_calls()?;
+    }
+    // Whoever becomes another user has to say it again.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     // Whoever detaches itself from a job becomes a child of ours.
     set_child_subreaper(Some(Pid::INIT))?;

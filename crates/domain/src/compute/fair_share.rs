@@ -104,23 +104,14 @@ pub fn check_weight(weight: i64) -> Result<u32, Problem> {
     found.ok_or_else(|| Problem::new("weight", format!("A weight is between 1 and {MAX_WEIGHT}, not {weight}.")))
 }
 
-/// In what order a queue is served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QueueOrder {
-    Fifo,
-    /// Who has used least of their share.
-    #[default]
-    FairShare,
-}
-
-impl QueueOrder {
-    /// The name in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::FairShare => "fair-share",
-        }
+crate::keyed_enum! {
+    /// In what order a queue is served.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum QueueOrder {
+        Fifo = "fifo";
+        /// Who has used least of their share.
+        #[default]
+        FairShare = "fair-share";
     }
 }
 

@@ -178,58 +178,44 @@ impl InstancePhase {
     }
 }
 
-macro_rules! instance_states {
-    ($( $(#[$doc:meta])* $name:ident = $key:literal; )*) => {
-        /// The states of an instance that people see.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum InstanceState { $( $(#[$doc])* $name, )* }
-
-        impl InstanceState {
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
-            /// The name in the store and in the API.
-            pub const fn key(self) -> &'static str {
-                match self { $(Self::$name => $key,)* }
-            }
-        }
-    };
-}
-
-instance_states! {
-    /// Its first node is wanted or on its way.
-    Creating = "creating";
-    /// Atelier sets it up.
-    SettingUp = "setting-up";
-    /// The person's script runs.
-    UserSettingUp = "user-setting-up";
-    /// It can be used.
-    Running = "running";
-    /// It can be used, and jobs run on it.
-    JobRunning = "job-running";
-    /// Its node is on its way out.
-    Stopping = "stopping";
-    /// It has no node.
-    Stopped = "stopped";
-    /// A node is on its way again.
-    Starting = "starting";
-    /// Its applications start again.
-    Restarting = "restarting";
-    /// It moves to another size.
-    Resizing = "resizing";
-    /// It is being given to its new owner.
-    Transferring = "transferring";
-    Deleting = "deleting";
-    /// It never had a node.
-    CreateFailed = "create-failed";
-    /// Atelier's set-up failed.
-    SetupFailed = "setup-failed";
-    /// The person's script failed.
-    UserSetupFailed = "user-setup-failed";
-    /// Its node is lost.
-    Unusable = "unusable";
-    /// Its node is silent.
-    Unknown = "unknown";
+crate::keyed_enum! {
+    /// The states of an instance that people see.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum InstanceState {
+        /// Its first node is wanted or on its way.
+        Creating = "creating";
+        /// Atelier sets it up.
+        SettingUp = "setting-up";
+        /// The person's script runs.
+        UserSettingUp = "user-setting-up";
+        /// It can be used.
+        Running = "running";
+        /// It can be used, and jobs run on it.
+        JobRunning = "job-running";
+        /// Its node is on its way out.
+        Stopping = "stopping";
+        /// It has no node.
+        Stopped = "stopped";
+        /// A node is on its way again.
+        Starting = "starting";
+        /// Its applications start again.
+        Restarting = "restarting";
+        /// It moves to another size.
+        Resizing = "resizing";
+        /// It is being given to its new owner.
+        Transferring = "transferring";
+        Deleting = "deleting";
+        /// It never had a node.
+        CreateFailed = "create-failed";
+        /// Atelier's set-up failed.
+        SetupFailed = "setup-failed";
+        /// The person's script failed.
+        UserSetupFailed = "user-setup-failed";
+        /// Its node is lost.
+        Unusable = "unusable";
+        /// Its node is silent.
+        Unknown = "unknown";
+    }
 }
 
 /// Who or what caused an operation.

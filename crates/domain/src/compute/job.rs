@@ -258,6 +258,11 @@ pub enum Verdict {
         /// What was done to it, by whom: a whole clause.
         what: Text,
     },
+    /// It filled the disk.
+    Filled {
+        /// With the numbers.
+        filled: super::room::Filled,
+    },
     /// A job that it waited for did not end well.
     DependencyFailed {
         job: JobId,
@@ -285,6 +290,7 @@ impl Verdict {
             Self::Preempted { node } => format!("lost {node}, whose capacity was taken back"),
             Self::StartFailed { detail } => format!("could not be started: {detail}"),
             Self::ComputeGone { what } => format!("ended because {what}"),
+            Self::Filled { filled } => filled.phrase(),
             Self::DependencyFailed { job, what } => format!("never started because {job} {what}"),
             Self::EnvironmentFailed { environment, what } => {
                 format!("never started because the environment {environment} could not be built: {what}")
@@ -304,6 +310,7 @@ impl Verdict {
             | Self::TimedOut { .. }
             | Self::Canceled { .. }
             | Self::ComputeGone { .. }
+            | Self::Filled { .. }
             | Self::DependencyFailed { .. }
             | Self::EnvironmentFailed { .. } => None,
         }
@@ -441,6 +448,16 @@ impl JobSpec {
 pub struct Allocation {
     pub node: NodeId,
     pub state: AllocationState,
+    /// Whether its node has not been heard from for a while.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_silent: bool,
+}
+
+impl Allocation {
+    /// What a node was just given.
+    pub const fn new(node: NodeId) -> Self {
+        Self { node, state: AllocationState::Assigned, is_silent: false }
+    }
 }
 
 /// How far one node is with its allocation.
@@ -716,6 +733,8 @@ impl Job {
     pub fn grace_for(&self, verdict: &Verdict) -> Span {
         match verdict {
             Verdict::Preempted { .. } => self.spec.grace.min(RECLAIM_GRACE_MOST),
+            // Each second costs what others need.
+            Verdict::Filled { .. } => Span::ZERO,
             _ => self.spec.grace,
         }
     }
@@ -735,11 +754,18 @@ impl Job {
         GATHER_LIMIT.doubled(self.steps_aside, GATHER_LIMIT_MOST)
     }
 
+    /// A node of it that has not been heard from for a while.
+    pub fn silent_node(&self) -> Option<NodeId> {
+        let silent = |allocation: &&Allocation| allocation.is_silent && allocation.state != AllocationState::Off;
+        self.allocations.iter().find(silent).map(|allocation| allocation.node)
+    }
+
     /// What pages and Azure's clients call its state.
     pub fn state(&self) -> JobState {
         match &self.phase {
             JobPhase::Queued { .. } => JobState::Queued,
             JobPhase::Starting { .. } => JobState::Starting,
+            JobPhase::Running { .. } if self.silent_node().is_some() => JobState::NotResponding,
             JobPhase::Running { .. } => JobState::Running,
             JobPhase::Finalizing { .. } => JobState::Finalizing,
             JobPhase::Ending { verdict, .. } => match **verdict {
@@ -753,54 +779,26 @@ impl Job {
     }
 }
 
-/// The states of a job that people see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum JobState {
-    Queued,
-    /// Its nodes start it.
-    Starting,
-    Running,
-    Finalizing,
-    /// It is being ended.
-    CancelRequested,
-    /// A node of it is lost.
-    NotResponding,
-    Completed,
-    Failed,
-    /// It was canceled. Its name in the API and in the store has one l.
-    #[serde(rename = "canceled")]
-    Canceled,
+crate::keyed_enum! {
+    /// The states of a job that people see.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum JobState {
+        Queued = "queued";
+        /// Its nodes start it.
+        Starting = "starting";
+        Running = "running";
+        Finalizing = "finalizing";
+        /// It is being ended.
+        CancelRequested = "cancel-requested";
+        /// A node of it is silent or lost.
+        NotResponding = "not-responding";
+        Completed = "completed";
+        Failed = "failed";
+        Canceled = "canceled";
+    }
 }
 
 impl JobState {
-    pub const ALL: [Self; 9] = [
-        Self::Queued,
-        Self::Starting,
-        Self::Running,
-        Self::Finalizing,
-        Self::CancelRequested,
-        Self::NotResponding,
-        Self::Completed,
-        Self::Failed,
-        Self::Canceled,
-    ];
-
-    /// The name in the store and in the API.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Starting => "starting",
-            Self::Running => "running",
-            Self::Finalizing => "finalizing",
-            Self::CancelRequested => "cancel-requested",
-            Self::NotResponding => "not-responding",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Canceled => "canceled",
-        }
-    }
-
     /// The state in which a job with that verdict stays.
     pub const fn of(verdict: &Verdict) -> Self {
         match verdict {

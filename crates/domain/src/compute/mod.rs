@@ -16,6 +16,7 @@ pub mod node;
 pub mod notice;
 pub mod quota;
 pub mod resources;
+pub mod room;
 pub mod script;
 pub mod size;
 pub mod start;

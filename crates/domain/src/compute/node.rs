@@ -11,8 +11,9 @@ use crate::time::{Mono, Span, Timestamp};
 
 /// How long a launch may take before it counts as failed.
 pub const LAUNCH_LIMIT: Span = Span::minutes(10);
-/// How long a silent node may come back before it counts as lost. The shell reports silence after 30 s
-/// without a sign.
+/// After so long without a sign the shell reports that a node is silent.
+pub const SILENT_AFTER: Span = Span::seconds(30);
+/// How long a silent node may come back before it counts as lost.
 pub const SILENCE_LIMIT: Span = Span::seconds(90);
 /// How long an emptied node may take to confirm that nothing runs on it.
 pub const DRAIN_LIMIT: Span = Span::seconds(30);

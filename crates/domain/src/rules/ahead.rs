@@ -67,7 +67,7 @@ impl World {
         self.edit_node(node, |_, on| on.add_ahead(id));
         self.edit_job(id, |job| {
             job.attempt += 1;
-            job.allocations = vec![Allocation { node, state: AllocationState::Assigned }];
+            job.allocations = vec![Allocation::new(node)];
             job.phase = JobPhase::Starting { until };
             job.ahead = Some(Ahead::Given);
             job.metered = Some(now.mono);

@@ -4,7 +4,7 @@
 //! starves; a job that needs several nodes starts on all of them or on none, and since only the head of a
 //! queue keeps nodes waiting, two such jobs cannot wait for each other.
 
-use crate::compute::job::{Allocation, AllocationState, Hold, JobPhase, LOOK_AGAIN, Milestones, START_LIMIT, Target};
+use crate::compute::job::{Allocation, Hold, JobPhase, LOOK_AGAIN, Milestones, START_LIMIT, Target};
 use crate::compute::{InstanceId, JobId, NodeId};
 use crate::reason::Reason;
 use crate::world::{About, Key, PoolKey, World};
@@ -114,8 +114,7 @@ impl World {
         }
         self.edit_job(id, |job| {
             job.attempt += 1;
-            job.allocations =
-                nodes.into_iter().map(|node| Allocation { node, state: AllocationState::Assigned }).collect();
+            job.allocations = nodes.into_iter().map(|node| Allocation::new(node)).collect();
             job.phase = JobPhase::Starting { until };
             job.metered = Some(now.mono);
             job.when = Milestones { assigned: Some(now.wall), ..Milestones::default() };

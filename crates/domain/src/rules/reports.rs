@@ -5,8 +5,10 @@
 
 use super::node::node_phase;
 use crate::compute::NodeId;
-use crate::compute::job::Verdict;
+use crate::compute::instance::{Instance, Trigger, Wish};
+use crate::compute::job::{Job, JobPhase, Verdict};
 use crate::compute::node::{Holder, NodePhase, SILENCE_LIMIT};
+use crate::compute::room::{Filled, Program};
 use crate::compute::size::SiteName;
 use crate::reason::Reason;
 use crate::text::Text;
@@ -55,7 +57,27 @@ impl World {
                 self.transferred(*instance, *generation, failure.as_ref());
             }
             Report::Activity { instance, active, stretch } => self.activity(*instance, active, *stretch),
+            Report::Fills { program, filled } => self.stop_filling(*program, *filled),
             Report::Environment { hash, failure } => self.environment_done(*hash, failure.as_ref()),
+        }
+    }
+
+    /// A program fills the disk: it ends. One that has ended, or begun anew, since it was seen is left alone.
+    fn stop_filling(&mut self, program: Program, filled: Filled) {
+        match program {
+            Program::Job { job, attempt } => {
+                let is_it = |job: &Job| job.attempt == attempt && !matches!(job.phase, JobPhase::Queued { .. });
+                if self.jobs.get(&job).is_some_and(is_it) {
+                    self.end_job(job, Verdict::Filled { filled });
+                }
+            }
+            Program::Instance { instance: id, generation } => {
+                let is_it = |instance: &Instance| instance.generation == generation && instance.wish == Wish::Run;
+                if self.instances.get(&id).is_some_and(is_it) {
+                    // What runs can always be stopped.
+                    drop(self.stop_instance(id, Trigger::System, Reason::Filled { filled }));
+                }
+            }
         }
     }
 
@@ -100,6 +122,7 @@ impl World {
             NodePhase::Reclaiming { .. } | NodePhase::Releasing { .. } => self.kick(Key::Node(id)),
             NodePhase::Ready => {}
         }
+        self.note_silence(id, false);
         // After a reconnect the agent may have missed something.
         for job in self.on.get(&id).map(|on| on.jobs.clone()).unwrap_or_default() {
             self.kick(Key::Job(job));
@@ -120,6 +143,10 @@ impl World {
     fn node_silent(&mut self, id: NodeId) {
         let until = self.now.mono.plus(SILENCE_LIMIT);
         let Some(node) = self.nodes.get(&id) else { return };
+        if matches!(node.phase, NodePhase::Ready | NodePhase::Cordoned { silent: None, .. }) {
+            self.note_silence(id, true);
+        }
+        let Some(node) = self.nodes.get(&id) else { return };
         if let NodePhase::Cordoned { silent: None, .. } = node.phase {
             let now = self.now.mono;
             self.edit_node(id, |node, _| {
@@ -136,6 +163,22 @@ impl World {
         self.edit_node(id, |node, _| node.phase = NodePhase::Silent { until });
         if let Holder::Instance(instance) = holder {
             self.instance_node_silent(instance);
+        }
+    }
+
+    /// Notes on the jobs of a node whether it is heard from.
+    fn note_silence(&mut self, id: NodeId, is_silent: bool) {
+        for job in self.on.get(&id).map(|on| on.jobs.clone()).unwrap_or_default() {
+            let differs = |job: &Job| {
+                job.allocations.iter().any(|allocation| allocation.node == id && allocation.is_silent != is_silent)
+            };
+            if self.jobs.get(&job).is_some_and(differs) {
+                self.edit_job(job, |job| {
+                    if let Some(allocation) = job.allocation_mut(id) {
+                        allocation.is_silent = is_silent;
+                    }
+                });
+            }
         }
     }
 

@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn only_a_state_that_can_be_used_lets_in_and_every_other_says_what_to_do() {
-        for state in InstanceState::ALL {
+        for state in &InstanceState::ALL {
             let is_open = matches!(
                 state,
                 InstanceState::Running

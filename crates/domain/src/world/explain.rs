@@ -7,7 +7,7 @@ use super::{Awaited, ComputeRef, Waiter, World};
 use crate::compute::fair_share::{QueueOrder, tenths_of_core_hours};
 use crate::compute::instance::InstancePhase;
 use crate::compute::job::{AllocationState, Hold, Job, JobPhase, Lane, Target};
-use crate::compute::node::{Node, NodePhase};
+use crate::compute::node::{Node, NodePhase, SILENCE_LIMIT, SILENT_AFTER};
 use crate::compute::quota::Shortage;
 use crate::compute::size::ComputeName;
 use crate::compute::{ClusterId, InstanceId, JobId, NodeId, Resources};
@@ -57,7 +57,7 @@ impl World {
         let not_off =
             job.allocations.iter().filter(|allocation| allocation.state != AllocationState::Off).count() as u64;
         match &job.phase {
-            JobPhase::Running { .. } => None,
+            JobPhase::Running { .. } => job.silent_node().and_then(|node| self.explain_node(node)),
             JobPhase::Starting { .. } => {
                 if let Some(pause) = self.engine_pause() {
                     return Some(pause);
@@ -315,7 +315,13 @@ impl World {
                 Some((**why).clone())
             }
             NodePhase::Launching { until } => Some(Reason::OnItsWay { left: until.since(self.now.mono) }),
-            NodePhase::Ready | NodePhase::Silent { .. } | NodePhase::Unusable => None,
+            NodePhase::Silent { until } => {
+                let left = until.since(self.now.mono);
+                let silent = SILENT_AFTER.plus(SILENCE_LIMIT).minus(left);
+                Some(Reason::NodeSilent { node: id, silent, left })
+            }
+            NodePhase::Unusable => Some(Reason::NodeUnusable { node: id, silent: SILENT_AFTER.plus(SILENCE_LIMIT) }),
+            NodePhase::Ready => None,
         }
     }
 }

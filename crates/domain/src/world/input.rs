@@ -8,6 +8,7 @@ use crate::compute::fair_share::QueuePolicy;
 use crate::compute::idle::{IdlePolicy, IdleRules, Source};
 use crate::compute::job::{JobSpec, Priority};
 use crate::compute::quota::{Resource, Scope};
+use crate::compute::room::{Filled, Program};
 use crate::compute::script::Scripts;
 use crate::compute::size::{ComputeName, SiteName, Size, SizeName, Tier};
 use crate::compute::tags::Tags;
@@ -535,6 +536,8 @@ pub enum Report {
         /// For how long, up to now.
         stretch: Span,
     },
+    /// A program fills the disk.
+    Fills { program: Program, filled: Filled },
     /// An environment that jobs may wait for is there, or cannot be built.
     Environment {
         hash: EnvironmentHash,

@@ -271,7 +271,7 @@ fn the_table_of_verbs_holds_together() {
     }
     for verb in InstanceVerb::ALL {
         assert_eq!(verb.verb().as_instance(), Some(verb));
-        for state in InstanceState::ALL {
+        for state in &InstanceState::ALL {
             assert_eq!(verb.why_not(*state).is_none(), verb.verb().in_instance(*state).is_offered());
         }
     }

@@ -9,6 +9,7 @@ use atelier_domain::compute::idle::{Evidence, Source};
 use atelier_domain::compute::instance::{InstanceState, Trigger};
 use atelier_domain::compute::job::{JobSpec, JobState, Priority, RetryCause, Target};
 use atelier_domain::compute::quota::{Held, Resource, Scope, Shortage};
+use atelier_domain::compute::room::Filled;
 use atelier_domain::compute::script::Scripts;
 use atelier_domain::compute::verb::{ClusterState, ClusterVerb, InstanceVerb, JobVerb, Legality};
 use atelier_domain::compute::{JobId, NodeId, Resources};
@@ -109,6 +110,8 @@ fn waits() -> Vec<Reason> {
         Reason::SettingUp { state: InstanceState::UserSettingUp, left: Span::minutes(25) },
         Reason::SettingUp { state: InstanceState::Restarting, left: Span::minutes(4) },
         Reason::OnItsWay { left: Span::minutes(8) },
+        Reason::NodeSilent { node: NodeId(7), silent: Span::seconds(45), left: Span::seconds(75) },
+        Reason::NodeUnusable { node: NodeId(7), silent: Span::minutes(2) },
     ]
 }
 
@@ -209,6 +212,8 @@ fn stop_reasons() -> Vec<Reason> {
         },
         Reason::Idle { quiet: Span::minutes(16), window: Span::minutes(15), last: None, evidence: Vec::new() },
         Reason::AsPostponed { by: "Ines Okafor".into() },
+        Reason::Filled { filled: Filled::Disk { wrote: 5 << 30, free: 190 << 20 } },
+        Reason::Filled { filled: Filled::Limit { used: 21 << 30, limit: 20 << 30 } },
         Reason::NodeLost { node: NodeId(12), silent: Span::seconds(90) },
         Reason::NodePreempted { node: NodeId(12) },
         Reason::NodeReclaimed { node: NodeId(12), site: "local".into(), grace: Span::seconds(30) },
@@ -390,7 +395,7 @@ fn the_verb_tables_are_reviewed() {
 
 #[test]
 fn stop_and_delete_are_legal_everywhere() {
-    for state in InstanceState::ALL {
+    for state in &InstanceState::ALL {
         for verb in [InstanceVerb::Stop, InstanceVerb::Delete] {
             assert!(!matches!(verb.in_state(*state), Legality::No(_)), "{} in {}", verb.key(), state.key());
         }

@@ -128,7 +128,7 @@ fn arrived(stage: Stage, wanted: InstanceState) -> Stage {
 
 #[test]
 fn stop_arrives_from_every_phase() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         let mut stage = in_state(*wanted);
         stage.speak();
         stage.must("Ada", Order::StopInstance(LAB));
@@ -146,7 +146,7 @@ fn stop_arrives_from_every_phase() {
 
 #[test]
 fn delete_arrives_from_every_phase() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         let mut stage = in_state(*wanted);
         stage.speak();
         stage.must("Ada", Order::DeleteInstance(LAB));
@@ -185,7 +185,7 @@ fn all_are_told_to_go(stage: &Stage, from: usize, when: &str) {
 
 #[test]
 fn stop_and_delete_go_on_telling_when_nobody_answers() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         for order in [Order::StopInstance(LAB), Order::DeleteInstance(LAB)] {
             let when = format!("{} while {}", crate::script::say_order(&order), wanted.key());
             let mut stage = in_state(*wanted);
@@ -242,7 +242,7 @@ fn silence_leads_out_of_every_phase() {
 
 #[test]
 fn every_phase_with_a_deadline_says_what_it_waits_for() {
-    for wanted in InstanceState::ALL {
+    for wanted in &InstanceState::ALL {
         let stage = in_state(*wanted);
         let has_deadline = stage.world.instance(LAB).is_some_and(|instance| instance.phase.deadline().is_some());
         assert_eq!(stage.world.explain_instance(LAB).is_some(), has_deadline, "{}", wanted.key());
@@ -307,6 +307,53 @@ fn jobs_come_to_an_end_when_nobody_answers() {
             _ => assert!(stage.world.job(id).is_some_and(|job| job.is_queued() && job.past.len() == 1)),
         }
     }
+}
+
+#[test]
+fn a_job_whose_node_falls_silent_says_so_until_it_answers() {
+    let (mut stage, id) = job_in(JobState::Running).expect("it runs");
+    let state = |stage: &Stage| stage.world.job(id).map(|job| job.state());
+    assert_eq!(stage.world.explain_job(id), None);
+    stage.report(Report::NodeSilent(NodeId(1)));
+    assert_eq!(state(&stage), Some(JobState::NotResponding));
+    let reason = stage.world.explain_job(id).expect("a reason");
+    assert_eq!(reason.code(), "node-silent");
+    assert!(reason.sentence().contains("node-1 hasn’t been heard from for 30 s"), "{}", reason.sentence());
+    // Said again, it changes nothing.
+    stage.report(Report::NodeSilent(NodeId(1)));
+    stage.report(Report::NodeUp(NodeId(1)));
+    assert_eq!((state(&stage), stage.world.explain_job(id)), (Some(JobState::Running), None));
+    assert_eq!(stage.world.audit(), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_that_fills_the_disk_is_stopped_with_the_numbers() {
+    use atelier_domain::compute::room::{Filled, Program};
+    let filled = Filled::Disk { wrote: 5 << 30, free: 100 << 20 };
+    let (mut stage, id) = job_in(JobState::Running).expect("it runs");
+    // An attempt that is over is not meant.
+    stage.report(Report::Fills { program: Program::Job { job: id, attempt: 9 }, filled });
+    assert_eq!(stage.world.job(id).map(|job| job.state()), Some(JobState::Running));
+    let outcome = stage.report(Report::Fills { program: Program::Job { job: id, attempt: 1 }, filled });
+    let ends = outcome.effects.iter().any(|effect| match effect {
+        atelier_domain::world::Effect::EndJob { part, grace, .. } => part.job == id && *grace == Span::ZERO,
+        _ => false,
+    });
+    assert!(ends, "it is ended at once: {:?}", outcome.effects);
+    let part = AllocationKey { job: id, attempt: 1, node: NodeId(1) };
+    let outcome = stage.report(Report::JobOff { part, exit: Exit::Code(137) });
+    let verdict = &outcome.ended.first().expect("it is over").verdict;
+    assert_eq!(*verdict, Verdict::Filled { filled });
+    assert!(verdict.phrase().contains("100 MiB were left, and it had written 5.0 GiB"), "{}", verdict.phrase());
+
+    let mut stage = in_state(InstanceState::Running);
+    let generation = stage.world.instance(LAB).expect("it exists").generation;
+    let program = |generation| Program::Instance { instance: LAB, generation };
+    stage.report(Report::Fills { program: program(generation + 1), filled });
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Running));
+    let outcome = stage.report(Report::Fills { program: program(generation), filled });
+    assert_eq!(state(&stage, LAB), Some(InstanceState::Stopping));
+    assert!(outcome.decisions.iter().any(|decision| decision.reason == Reason::Filled { filled }));
 }
 
 #[test]

@@ -775,6 +775,7 @@ pub fn say_report(report: &Report) -> String {
         Report::Healthy { instance, .. } => format!("{instance}: all applications answer"),
         Report::Transferred { instance, failure, .. } => format!("{instance} changed hands{}", failed(failure)),
         Report::Resized { instance, failure, .. } => format!("{instance} resized{}", failed(failure)),
+        Report::Fills { program, filled } => format!("{program:?} {}", filled.phrase()),
         Report::Environment { hash, failure } => format!("environment {hash} built{}", failed(failure)),
         Report::Activity { instance, active, stretch } => {
             let active: Vec<&str> = active.iter().map(|source: &Source| source.label()).collect();

@@ -8,14 +8,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::Settings;
+use super::base_status::{Built, LINES, Phase};
+use super::bounds::{Bounded, size};
 use super::failure::{Ended, Failure, free_space};
-use super::guard::Guard;
+use super::guard::{Guard, Network};
 use super::pip::Pip;
 use super::process::{Cancel, Job, how};
 use super::recipe::{Kind, Recipe};
 use super::seal::seal;
 use super::shelf::{Lock, Shelf, remove};
-use super::status::{Built, LINES, Phase};
 use crate::clock;
 
 /// So much must be free before anything begins; more is needed for long lists, which is noticed on the way.
@@ -81,15 +82,17 @@ pub(super) fn build(
         return Ok(built);
     }
     shelf.sweep(&lock)?;
-    let guard = Guard::choose(shelf.folder(), settings.has_own_users, recipe.kind, &recipe.python.program)?;
+    let guard = Guard::choose(shelf.folder(), settings.has_own_users, recipe.kind, &recipe.python.program, &hash)?;
     guard.check_python(&recipe.python.program)?;
+    let (bounded, guard) = Bounded::begin(settings.bounds, shelf.folder(), guard)?;
     let free = free_space(shelf.folder());
     if free < FREE {
         return Err(Failure::no_space(shelf.folder(), free).into());
     }
     let place = shelf.place(&hash);
-    let mut work = Work::begin(settings, &shelf, recipe, &guard, &lock, cancel, tell)?;
+    let mut work = Work::begin(settings, &shelf, recipe, &guard, bounded, &lock, cancel, tell)?;
     let built = work.all();
+    drop(work);
     if built.is_err()
         && let Err(error) = remove(&place)
     {
@@ -135,6 +138,7 @@ impl<'a> Work<'a> {
         shelf: &'a Shelf,
         recipe: &'a Recipe,
         guard: &'a Guard,
+        mut bounded: Bounded,
         lock: &'a Lock,
         cancel: &'a Cancel,
         tell: &'a mut dyn FnMut(News<'_>),
@@ -155,8 +159,9 @@ impl<'a> Work<'a> {
         }
         let file = File::options().create(true).write(true).truncate(true).mode(0o600).open(&log);
         let file = file.map_err(|error| Failure::file("written", &log, &error))?;
-        let (began, limit) = (clock::instant(), settings.limit);
-        let job = Job { lock, cancel, folder: shelf.folder(), began, limit, log: file, doing: Phase::Making.words() };
+        bounded.watch(&if cache.starts_with(&place) { vec![&*place] } else { vec![&*place, &*cache] });
+        let (began, limit, doing) = (clock::instant(), settings.limit, Phase::Making.words());
+        let job = Job { lock, cancel, guard, bounded, folder: shelf.folder(), began, limit, log: file, doing };
         Ok(Self { job, shelf, recipe, guard, tell, pip: &settings.pip, place, scratch, cache, last: Vec::new() })
     }
 
@@ -195,7 +200,7 @@ impl<'a> Work<'a> {
     }
 
     fn make(&mut self) -> Result<(), Ended> {
-        let mut command = self.command(self.recipe.python.program.as_os_str());
+        let mut command = self.command(self.recipe.python.program.as_os_str(), Network::Closed);
         command.args(["-I", "-m", "venv"]).arg(&self.place);
         let status = self.run(command, |_, _| {})?;
         if status.success() {
@@ -205,7 +210,7 @@ impl<'a> Work<'a> {
     }
 
     fn pip_install(&self) -> Command {
-        let mut command = self.python();
+        let mut command = self.python(Network::Outgoing);
         command.args(["-m", "pip", "install", "--no-input", "--no-color", "--progress-bar=off"]);
         // Compiled afterwards, on all cores.
         command.args(["--disable-pip-version-check", "--no-warn-script-location", "--prefer-binary", "--no-compile"]);
@@ -227,7 +232,7 @@ impl<'a> Work<'a> {
             return Ok(true);
         }
         let has_kernel = listed(&FOR_NOTEBOOKS[0]);
-        let mut freeze = self.python();
+        let mut freeze = self.python(Network::Closed);
         freeze.args(["-m", "pip", "freeze", "--all", "--disable-pip-version-check"]);
         let mut kept: Vec<String> = Vec::new();
         let is_plain = |line: &str| line.contains("==") && !line.starts_with('-') && !line.contains([' ', '@', '/']);
@@ -298,7 +303,7 @@ impl<'a> Work<'a> {
     /// People cannot write there, so their Python would compile everything at each start.
     fn compile(&mut self) -> Result<(), Ended> {
         for cores in ["0", "1"] {
-            let mut command = self.python();
+            let mut command = self.python(Network::Closed);
             command.args(["-m", "compileall", "-q", "-q", "-j", cores]).arg(self.place.join("lib"));
             if self.run(command, |_, _| {})?.success() {
                 break;
@@ -310,7 +315,7 @@ impl<'a> Work<'a> {
     }
 
     fn check(&mut self) -> Result<Vec<(String, String)>, Ended> {
-        let mut command = self.python();
+        let mut command = self.python(Network::Closed);
         command.args(["-c", CHECK]).args(self.recipe.requirements.certain());
         let mut packages = Vec::new();
         let status = self.run(command, |_, line| {
@@ -326,7 +331,7 @@ impl<'a> Work<'a> {
         }
         let lab = self.place.join("bin/jupyter-lab");
         if lab.exists() {
-            let mut command = self.command(self.place.join("bin/jupyter").as_os_str());
+            let mut command = self.command(self.place.join("bin/jupyter").as_os_str(), Network::Closed);
             command.args(["lab", "--version"]);
             if !self.run(command, |_, _| {})?.success() {
                 return Err(Failure::of_check(&self.last, "JupyterLab does not start").into());
@@ -336,14 +341,14 @@ impl<'a> Work<'a> {
     }
 
     /// The environment's own Python, deaf to anything but its arguments.
-    fn python(&self) -> Command {
-        let mut command = self.command(self.place.join("bin/python").as_os_str());
+    fn python(&self, network: Network) -> Command {
+        let mut command = self.command(self.place.join("bin/python").as_os_str(), network);
         command.arg("-I");
         command
     }
 
-    fn command(&self, program: &OsStr) -> Command {
-        let mut command = self.guard.command(program, &[&self.place, &self.cache]);
+    fn command(&self, program: &OsStr, network: Network) -> Command {
+        let mut command = self.guard.command(program, &[&self.place, &self.cache], network);
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.place.join("bin").display());
         command.env("PATH", path).env("LANG", "C.UTF-8").env("USER", "atelier").env("LOGNAME", "atelier");
         command.env("HOME", &self.scratch).env("TMPDIR", &self.scratch).current_dir("/");
@@ -380,16 +385,6 @@ impl<'a> Work<'a> {
 
 /// Empties pip's cache if it is too large, or another user's.
 fn tidy(cache: &Path, most: u64, guard: &Guard) {
-    fn size(folder: &Path) -> u64 {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries
-            .map(|entry| match entry.metadata() {
-                Ok(info) if info.is_dir() => size(&entry.path()),
-                Ok(info) => info.blocks() * 512,
-                Err(_) => 0,
-            })
-            .sum()
-    }
     let Ok(info) = fs::symlink_metadata(cache) else { return };
     if info.uid() != guard.user() || size(cache) > most {
         // What cannot be removed is used as it is, or not at all: pip looks itself.

@@ -95,6 +95,22 @@ impl Failure {
         )
     }
 
+    pub(super) fn no_memory(limit: u64, phase: &str) -> Self {
+        Self::new(
+            format!("It needed more than {limit} MiB of memory and was stopped while {phase}."),
+            "Builds get half of the machine’s memory. Choose packages that come built (wheels), or build it on a \
+             larger machine.",
+        )
+    }
+
+    pub(super) fn too_large(limit: u64) -> Self {
+        let limit = if limit < 1 << 30 { format!("{} MiB", limit >> 20) } else { format!("{} GiB", limit >> 30) };
+        Self::new(
+            format!("It had more than {limit} on the disk and was stopped."),
+            "Take packages out of the list, or split it into several environments.",
+        )
+    }
+
     /// `python -m venv` ended otherwise.
     pub(super) fn of_venv(said: &[String], series: &str, how: &str) -> Self {
         let text = said.join("\n");

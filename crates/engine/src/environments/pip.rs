@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::status::Phase;
+use super::base_status::Phase;
 
 /// What pip has said so far.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! One program of a build: its lines are heard and logged, and it ends in time or is ended.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -12,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::bounds::Bounded;
 use super::failure::{Ended, Failure, free_space};
+use super::guard::Guard;
 use super::shelf::Lock;
 use crate::clock;
 
@@ -49,6 +52,8 @@ impl Cancel {
 pub(super) struct Job<'a> {
     pub lock: &'a Lock,
     pub cancel: &'a Cancel,
+    pub guard: &'a Guard,
+    pub bounded: Bounded,
     /// Where it is built, for the free space there.
     pub folder: &'a Path,
     pub began: Instant,
@@ -82,7 +87,8 @@ impl Job<'_> {
         // Its input is empty, and holds the lock for as long as anything of it lives.
         command.stdin(Stdio::from(OwnedFd::from(self.lock.0.try_clone().map_err(cannot)?)));
         command.stdout(output.try_clone().map_err(cannot)?).stderr(output).process_group(0);
-        let mut child = command.spawn().map_err(cannot)?;
+        let mut child = self.guard.spawn(&mut command).map_err(cannot)?;
+        self.bounded.attach(child.id());
         // It keeps the other end of the pipe open.
         drop(command);
         let group = Group(i32::try_from(child.id()).ok().and_then(Pid::from_raw));
@@ -106,6 +112,7 @@ impl Job<'_> {
             };
             match heard {
                 Ok(line) => {
+                    let line = without_credentials(&line);
                     if hear(&line) {
                         self.note(&line);
                     }
@@ -124,14 +131,20 @@ impl Job<'_> {
             if let Err(ended) = self.may_go_on() {
                 drop(group);
                 let _ = child.wait();
+                self.bounded.end_all();
                 return Err(ended);
             }
         };
         drop(group);
-        Ok(ended.map_err(cannot)?)
+        self.bounded.end_all();
+        let status = ended.map_err(cannot)?;
+        if !status.success() && self.bounded.is_out_of_memory() {
+            return Err(Failure::no_memory(self.bounded.memory(), self.doing).into());
+        }
+        Ok(status)
     }
 
-    fn may_go_on(&self) -> Result<(), Ended> {
+    fn may_go_on(&mut self) -> Result<(), Ended> {
         if self.cancel.wait(Duration::ZERO) {
             return Err(Ended::Canceled);
         }
@@ -142,7 +155,7 @@ impl Job<'_> {
         if free < LEAST_FREE {
             return Err(Failure::no_space(self.folder, free).into());
         }
-        Ok(())
+        Ok(self.bounded.check_disk()?)
     }
 
     /// Writes a line into the log. What cannot be logged is no reason to stop.
@@ -163,6 +176,26 @@ pub(super) fn how(status: ExitStatus) -> String {
     }
 }
 
+/// A line without names and passwords in its addresses, such as those of an index.
+fn without_credentials(line: &str) -> Cow<'_, str> {
+    let (mut shown, mut rest) = (String::new(), line);
+    while let Some((before, after)) = rest.split_once("://") {
+        let end = after.find(|c: char| c.is_whitespace() || "/?#\"'<>|,;()".contains(c)).unwrap_or(after.len());
+        shown.extend([before, "://"]);
+        rest = match after[..end].rfind('@') {
+            Some(at) => {
+                shown.push_str("****");
+                &after[at..]
+            }
+            None => after,
+        };
+    }
+    if shown.is_empty() {
+        return Cow::Borrowed(line);
+    }
+    Cow::Owned(shown + rest)
+}
+
 fn next_line(from: &mut impl io::BufRead) -> Option<String> {
     let mut bytes = Vec::new();
     let count = from.by_ref().take(LONGEST).read_until(b'\n', &mut bytes).ok()?;
@@ -173,4 +206,26 @@ fn next_line(from: &mut impl io::BufRead) -> Option<String> {
     // Progress is drawn over itself: what was drawn last counts.
     let text = text.trim_end().rsplit('\r').next().unwrap_or_default();
     Some(text.chars().filter(|c| !c.is_control() || *c == '\t').collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_of_an_index_are_not_shown() {
+        for (line, shown) in [
+            (
+                "Looking in indexes: https://mara:s3cret@pypi.example.org/simple",
+                "Looking in indexes: https://****@pypi.example.org/simple",
+            ),
+            ("a https://t0ken@x/ b http://u:p@y:80/z c", "a https://****@x/ b http://****@y:80/z c"),
+            ("error: 'https://u:p%40q@x'", "error: 'https://****@x'"),
+            ("https://u:p@q@x/y@z", "https://****@x/y@z"),
+            ("https://x.org/a@b and me@x.org", "https://x.org/a@b and me@x.org"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(without_credentials(line), shown);
+        }
+    }
 }

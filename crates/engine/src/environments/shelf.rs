@@ -10,9 +10,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::base_status::Built;
 use super::failure::Failure;
 use super::recipe::Kind;
-use super::status::Built;
 
 /// Written last. What holds it is complete.
 pub(super) const MARK: &str = ".complete";

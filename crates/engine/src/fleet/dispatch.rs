@@ -117,7 +117,7 @@ async fn carry_out(fleet: &Fleet, effect: Effect, tasks: &Tasks) {
             fleet.say(part.node, ToAgent::End { part, grace, is_preempted });
         }
         Effect::BuildEnvironment { hash } => match fleet.inner.environments.get() {
-            Some(environments) => environments.library().need(hash),
+            Some(environments) => environments.named().need(hash),
             None => no_environments(fleet, hash),
         },
         Effect::StartJob { part, rank, nodes, owner, shape, timeout, grace, array, environment, .. } => {

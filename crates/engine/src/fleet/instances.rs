@@ -11,7 +11,7 @@ use atelier_protocol::{App, Person, RunScripts, Script, SetUp, ToAgent};
 use super::Fleet;
 use super::dispatch::patiently;
 use crate::environments::editor::{self, Editors};
-use crate::environments::{EnvironmentStatus, Environments};
+use crate::environments::{BaseStatus, Environments};
 
 /// The name of JupyterLab in addresses.
 pub const JUPYTER: &str = "jupyter";
@@ -46,22 +46,21 @@ impl Fleet {
 
     /// Where a named environment is, if it is complete.
     pub(super) fn environment(&self, hash: atelier_domain::environment::EnvironmentHash) -> Option<PathBuf> {
-        self.inner.environments.get()?.library().path(hash)
+        self.inner.environments.get()?.named().path(hash)
     }
 
     /// The environment, once it is known whether there is one. While the first is being built a start waits
     /// for it.
     async fn base(&self) -> Option<PathBuf> {
-        let environments = self.inner.environments.get()?;
-        let mut status = environments.watch();
+        let base = self.inner.environments.get()?.base();
+        let mut status = base.watch();
         loop {
-            if let Some(path) = environments.current() {
+            if let Some(path) = base.current() {
                 return Some(path);
             }
-            let is_coming =
-                matches!(*status.borrow_and_update(), EnvironmentStatus::Waiting | EnvironmentStatus::Building { .. });
+            let is_coming = matches!(*status.borrow_and_update(), BaseStatus::Waiting | BaseStatus::Building { .. });
             if !is_coming || status.changed().await.is_err() {
-                return environments.current();
+                return base.current();
             }
         }
     }

@@ -47,9 +47,30 @@ pub struct Kept {
 
 #[derive(Debug)]
 struct Open {
-    file: Option<File>,
+    file: Option<Arc<File>>,
     length: u64,
+    /// So much of it survives a power cut.
+    synced: u64,
     grown: watch::Sender<u64>,
+}
+
+/// Makes files durable; in tests it may fail.
+#[derive(Clone, Default)]
+struct Durable(Option<Arc<dyn Fn() -> io::Result<()> + Send + Sync>>);
+
+impl std::fmt::Debug for Durable {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Durable")
+    }
+}
+
+impl Durable {
+    fn sync(&self, file: &File) -> io::Result<()> {
+        if let Some(fault) = &self.0 {
+            fault()?;
+        }
+        file.sync_data()
+    }
 }
 
 /// All logs. Cheap to clone.
@@ -57,12 +78,13 @@ struct Open {
 pub struct JobLogs {
     folder: Arc<PathBuf>,
     open: Arc<Mutex<HashMap<LogName, Open>>>,
+    disk: Durable,
 }
 
 impl JobLogs {
     /// Logs are kept in that folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Arc::new(folder.into()), open: Arc::default() }
+        Self { folder: Arc::new(folder.into()), open: Arc::default(), disk: Durable::default() }
     }
 
     /// The folder of a thousand jobs.
@@ -88,7 +110,7 @@ impl JobLogs {
     pub fn begin(&self, name: LogName) {
         self.lock().entry(name).or_insert_with(|| {
             let length = length(&self.path(name));
-            Open { file: None, length, grown: watch::Sender::new(length) }
+            Open { file: None, length, synced: 0, grown: watch::Sender::new(length) }
         });
     }
 
@@ -108,7 +130,8 @@ impl JobLogs {
             let path = self.path(name);
             self.make_shelf(name.job)?;
             let mut options = File::options();
-            log.file = Some(options.create(true).truncate(false).read(true).write(true).mode(0o600).open(&path)?);
+            let file = options.create(true).truncate(false).read(true).write(true).mode(0o600).open(&path)?;
+            log.file = Some(Arc::new(file));
         }
         if let Some(file) = &log.file {
             file.write_all_at(fresh, log.length)?;
@@ -116,6 +139,52 @@ impl JobLogs {
         log.length += fresh.len() as u64;
         log.grown.send_replace(log.length);
         Ok(Kept { length: log.length, has_gap: false })
+    }
+
+    /// Makes what is kept of a log durable, with its name, and says how much that is. Only then may an agent hear
+    /// that it is kept, and only then is its part over.
+    pub fn sync(&self, name: LogName) -> io::Result<u64> {
+        let (file, length, synced) = match self.lock().get(&name) {
+            Some(Open { file: Some(file), length, synced, .. }) => (Arc::clone(file), *length, *synced),
+            // Nothing was written since the server began.
+            Some(log) => return Ok(log.length),
+            // What is over is durable.
+            None => return Ok(length(&self.path(name))),
+        };
+        if synced == length {
+            return Ok(length);
+        }
+        self.disk.sync(&file)?;
+        if synced == 0 {
+            // Its name, and that of the folder: each is in the one above.
+            for folder in [self.shelf(name.job), self.folder.as_path().to_owned()] {
+                self.disk.sync(&File::open(folder)?)?;
+            }
+        }
+        if let Some(log) = self.lock().get_mut(&name) {
+            log.synced = log.synced.max(length);
+        }
+        Ok(length)
+    }
+
+    /// Does that for several, a few at a time: the file system makes them durable together.
+    pub async fn sync_all(&self, names: &[LogName]) -> io::Result<()> {
+        const AT_ONCE: usize = 8;
+        let is_written = |name: &&LogName| self.lock().get(name).is_some_and(|log| log.file.is_some());
+        let written: Vec<LogName> = names.iter().filter(is_written).copied().collect();
+        let lots: Vec<Vec<LogName>> = (0..AT_ONCE.min(written.len()))
+            .map(|lot| written.iter().skip(lot).step_by(AT_ONCE).copied().collect())
+            .collect();
+        let mut working = Vec::with_capacity(lots.len());
+        for lot in lots {
+            let logs = self.clone();
+            working
+                .push(tokio::task::spawn_blocking(move || lot.iter().try_for_each(|name| logs.sync(*name).map(drop))));
+        }
+        for lot in working {
+            lot.await.map_err(io::Error::other)??;
+        }
+        Ok(())
     }
 
     /// A part is over: nothing more comes.
@@ -202,6 +271,31 @@ mod tests {
     use super::*;
 
     const NAME: LogName = LogName { job: JobId(4_007), attempt: 2, node: NodeId(9) };
+
+    #[test]
+    fn what_is_said_to_be_kept_is_durable_with_its_name() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        let folder = tempfile::tempdir().expect("a folder");
+        let synced = Arc::new(AtomicU32::new(0));
+        let mut logs = JobLogs::new(folder.path());
+        let counting = Arc::clone(&synced);
+        logs.disk = Durable(Some(Arc::new(move || {
+            counting.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })));
+        logs.begin(NAME);
+        assert_eq!(logs.sync(NAME).expect("nothing to do"), 0);
+        logs.keep(NAME, 0, b"one ").expect("kept");
+        assert_eq!(logs.sync(NAME).expect("synced"), 4);
+        assert_eq!(synced.load(Ordering::Relaxed), 3, "the file, its folder, and the folder above");
+        logs.sync(NAME).expect("synced before");
+        logs.keep(NAME, 4, b"two").expect("kept");
+        assert_eq!(logs.sync(NAME).expect("synced"), 7);
+        assert_eq!(synced.load(Ordering::Relaxed), 4, "what is durable is not made so again");
+        logs.disk = Durable(Some(Arc::new(|| Err(io::ErrorKind::StorageFull.into()))));
+        logs.keep(NAME, 7, b"!").expect("kept");
+        assert!(logs.sync(NAME).is_err(), "nobody is told that this is kept");
+    }
 
     #[test]
     fn pieces_count_once_whatever_comes_twice_or_too_early() {

@@ -23,6 +23,7 @@ mod silence;
 mod streams;
 mod test_time;
 mod transfer;
+mod writers;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -178,7 +179,7 @@ impl Fleet {
             return;
         }
         if let Some(environments) = self.inner.environments.get() {
-            environments.library().report_to(engine);
+            environments.named().report_to(engine);
         }
         for driver in drivers {
             lock(&self.inner.drivers).insert(driver.site().clone(), Arc::clone(&driver));
@@ -191,6 +192,7 @@ impl Fleet {
             tokio::spawn(silence::look_at_lost(self.clone(), lost));
         }
         tokio::spawn(silence::watch(self.clone()));
+        tokio::spawn(writers::watch(self.clone()));
         tokio::spawn(homes::run(self.clone()));
     }
 

@@ -59,6 +59,7 @@ fn add(logs: &JobLogs, name: LogName, path: &Path) -> io::Result<u64> {
         }
         offset = logs.keep(name, offset, &piece[..count])?.length;
     }
+    logs.sync(name)?;
     Ok(offset - began)
 }
 

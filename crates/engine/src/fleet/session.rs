@@ -17,8 +17,9 @@ use atelier_protocol::{
 use futures_util::stream::FuturesOrdered;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
-use super::{Connection, Fleet, hello, samples};
+use super::{Connection, Fleet, LogName, hello, samples};
 use crate::store::Admission;
 
 /// Without a word for so long, a connection is over.
@@ -40,6 +41,12 @@ pub enum Frame {
     Binary(Vec<u8>),
     /// A question for a sign of life, or the answer to one.
     Ping,
+}
+
+/// Why what an agent said did not become durable.
+enum Lost {
+    Engine,
+    Output(std::io::Error),
 }
 
 /// Why a connection ended, for the log.
@@ -89,7 +96,8 @@ impl Fleet {
         };
         tracing::info!(%node, version = hello.facts.version, "an agent has called");
         self.board().connected(node, number, hello.facts.clone());
-        let session = Session { fleet: self, node, heard, confirmed: HashMap::new(), messages };
+        let session =
+            Session { fleet: self, node, heard, confirmed: HashMap::new(), syncing: JoinSet::new(), messages };
         let ended = session.run(&hello, incoming.as_mut(), outgoing.as_mut(), queue).await;
         tracing::info!(%node, ended, "an agent's connection has ended");
         self.board().disconnected(node, number);
@@ -139,6 +147,8 @@ struct Session<'a> {
     node: NodeId,
     heard: Arc<AtomicU64>,
     confirmed: HashMap<AllocationKey, Confirmed>,
+    /// Output that is being made durable; then the agent hears that it is kept.
+    syncing: JoinSet<(AllocationKey, std::io::Result<u64>)>,
     messages: mpsc::UnboundedSender<ToAgent>,
 }
 
@@ -171,6 +181,7 @@ impl Session<'_> {
         }
         self.fleet.tell_apps_on(self.node).await;
         let mut told = FuturesOrdered::new();
+        let turns = Arc::new(tokio::sync::Mutex::new(()));
         let mut pings = tokio::time::interval(PING);
         let mut confirm = tokio::time::interval(KEPT_EVERY);
         confirm.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -198,8 +209,20 @@ impl Session<'_> {
                         Frame::Text(text) => match decode_to_server(&text) {
                             Ok(ToServer::Events(events)) => {
                                 if let Some((last, reports)) = self.reports(events) {
-                                    let engine = engine.clone();
-                                    told.push_back(async move { (last, engine.report_all(&reports).await) });
+                                    let (engine, logs) = (engine.clone(), self.fleet.logs().clone());
+                                    let turn = Arc::clone(&turns);
+                                    told.push_back(async move {
+                                        // One after another, also where one has to wait for the disk.
+                                        let turn = turn.lock_owned().await;
+                                        // A job that is over has all of its output.
+                                        let over = over(&reports);
+                                        if let Err(error) = logs.sync_all(&over).await {
+                                            return (last, Err(Lost::Output(error)));
+                                        }
+                                        over.iter().for_each(|name| logs.end(*name));
+                                        let told = engine.report_all_and_then(&reports, || drop(turn)).await;
+                                        (last, told.map_err(|_| Lost::Engine))
+                                    });
                                 }
                             }
                             Ok(ToServer::Sample(sample)) => {
@@ -230,8 +253,13 @@ impl Session<'_> {
                     }
                 }
                 Some((last, durable)) = told.next(), if !told.is_empty() => {
-                    if durable.is_err() {
-                        return "the engine has ended";
+                    match durable {
+                        Ok(()) => {}
+                        Err(Lost::Engine) => return "the engine has ended",
+                        Err(Lost::Output(error)) => {
+                            tracing::warn!(node = %self.node, %error, "output could not be made durable");
+                            return "its output could not be kept";
+                        }
                     }
                     self.heard.fetch_max(last, Ordering::AcqRel);
                     let _ = self.messages.send(ToAgent::Heard(last));
@@ -252,6 +280,13 @@ impl Session<'_> {
                 }
                 // Most agents are quiet most of the time: they must not cost a timer.
                 _ = confirm.tick(), if !self.confirmed.is_empty() => self.confirm(),
+                Some(Ok((part, length))) = self.syncing.join_next(), if !self.syncing.is_empty() => match length {
+                    Ok(length) => drop(self.messages.send(ToAgent::Kept { part, length, again: false })),
+                    Err(error) => {
+                        tracing::warn!(job = %part.job, %error, "output could not be made durable");
+                        return "its output could not be kept";
+                    }
+                },
                 _ = pings.tick() => {
                     let is_current = self.fleet.connections().get(&self.node).is_some_and(|agent| {
                         agent.messages.same_channel(&self.messages)
@@ -307,8 +342,7 @@ impl Session<'_> {
                 }
                 Event::Exited { part, exit } if is_own(&part) => Report::JobExited { part, exit },
                 Event::Off { part, exit } if is_own(&part) => {
-                    // Its output came before this.
-                    self.fleet.logs().end(part.into());
+                    // Its output came before this, and is made durable before this is told.
                     samples::keep(self.fleet, part);
                     Report::JobOff { part, exit }
                 }
@@ -352,7 +386,8 @@ impl Session<'_> {
                 confirmed.kept = kept.length;
                 if kept.length - confirmed.told.min(kept.length) >= KEPT_BYTES {
                     confirmed.told = kept.length;
-                    let _ = self.messages.send(ToAgent::Kept { part, length: kept.length, again: false });
+                    let logs = self.fleet.logs().clone();
+                    self.syncing.spawn_blocking(move || (part, logs.sync(part.into())));
                 }
             }
             Err(error) => {
@@ -367,16 +402,27 @@ impl Session<'_> {
 
     /// Tells how much output is kept, where that has not been told.
     fn confirm(&mut self) {
+        let (syncing, logs) = (&mut self.syncing, self.fleet.logs());
         self.confirmed.retain(|part, confirmed| {
             if confirmed.kept > confirmed.told {
                 confirmed.told = confirmed.kept;
-                let _ = self.messages.send(ToAgent::Kept { part: *part, length: confirmed.kept, again: false });
+                let (part, logs) = (*part, logs.clone());
+                syncing.spawn_blocking(move || (part, logs.sync(part.into())));
                 return true;
             }
             // Quiet since the last time; the next output finds its place anew.
             false
         });
     }
+}
+
+/// The logs of parts that are over by these.
+fn over(reports: &[Report]) -> Vec<LogName> {
+    let off = reports.iter().filter_map(|report| match report {
+        Report::JobOff { part, .. } => Some((*part).into()),
+        _ => None,
+    });
+    off.collect()
 }
 
 /// Whether that very part is one that the engine knows and has not seen off.

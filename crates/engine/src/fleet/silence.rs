@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use atelier_domain::compute::NodeId;
-use atelier_domain::compute::node::NodePhase;
+use atelier_domain::compute::node::{NodePhase, SILENT_AFTER};
 use atelier_domain::world::Report;
 use atelier_protocol::BEAT_SECONDS;
 use tokio::sync::mpsc;
 
 use super::Fleet;
 
-/// After so long without a sign, a node counts as silent.
-const SILENT_AFTER: Duration = Duration::from_secs(3 * BEAT_SECONDS);
+/// After so long without a sign, a node counts as silent: three beats.
+const SILENT_FOR: Duration = Duration::from_secs(3 * BEAT_SECONDS);
+const _: () = assert!(SILENT_FOR.as_secs() as i64 * 1_000 == SILENT_AFTER.as_millis());
 /// How often that is looked at.
 const LOOK: Duration = Duration::from_secs(5);
 
@@ -30,7 +31,7 @@ pub(super) async fn watch(fleet: Fleet) {
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         looks.tick().await;
-        let silent: Vec<Report> = fleet.board().silent_for(SILENT_AFTER).into_iter().map(Report::NodeSilent).collect();
+        let silent: Vec<Report> = fleet.board().silent_for(SILENT_FOR).into_iter().map(Report::NodeSilent).collect();
         if !silent.is_empty() && engine.report_all(&silent).await.is_err() {
             return;
         }

@@ -1,5 +1,5 @@
-//! The disk of an embedded database: a ballast that is thrown off when it is full, so that stopping and
-//! deleting can still be made durable.
+//! The disk of an embedded database: room of its own in the write-ahead log, which nobody else can take, and a
+//! ballast that is thrown off when the disk is full, so that stopping and deleting can still be made durable.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -51,12 +51,20 @@ pub(super) struct Disk {
     folder: PathBuf,
     options: DiskOptions,
     is_low: bool,
+    /// Looks since room was last kept in the log.
+    looks: u32,
 }
+
+/// What the write-ahead log has on disk before it needs it. As much as SQLite's index of the log covers without
+/// growing: that file cannot be opened here, since closing it would give up SQLite's locks on it.
+const LOG_ROOM: u64 = 16 << 20;
+/// A log that SQLite has made anew gets its room after so many looks.
+const LOOKS: u32 = 256;
 
 impl Disk {
     /// Lays the ballast down, if there is room for it.
     pub async fn watch(folder: &Path, options: DiskOptions) -> Self {
-        let mut disk = Self { folder: folder.to_owned(), options, is_low: false };
+        let mut disk = Self { folder: folder.to_owned(), options, is_low: false, looks: 0 };
         disk.look().await;
         if !disk.is_low && !disk.lay_down().await {
             disk.is_low = true;
@@ -79,6 +87,7 @@ impl Disk {
     pub async fn look(&mut self) {
         // A file system that cannot tell is taken to have room; its own refusals are heard all the same.
         let Ok(free) = (self.options.free)(&self.folder) else { return };
+        self.keep_room();
         if !self.is_low && free < self.options.floor {
             self.is_full();
         } else if self.is_low
@@ -87,6 +96,22 @@ impl Disk {
         {
             self.is_low = false;
             tracing::info!(free, "the disk has room again");
+        }
+    }
+
+    /// Keeps room in the log, so that what stops and deletes is written also when others have taken all there is.
+    fn keep_room(&mut self) {
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks % LOOKS != 1 || self.is_low {
+            return;
+        }
+        let path = self.folder.join("atelier.db-wal");
+        let kept = File::options().write(true).open(&path).and_then(|log| {
+            let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
+            rustix::fs::fallocate(&log, flags, 0, LOG_ROOM).map_err(io::Error::from)
+        });
+        if let Err(error) = kept {
+            tracing::debug!(%error, path = %path.display(), "the database's log has no room of its own");
         }
     }
 

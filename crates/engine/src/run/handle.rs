@@ -12,9 +12,9 @@ use atelier_domain::world::{Answer, Command, Input, Order, Report, World};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::status::{Status, Turn};
 use super::catalogue::Catalogue;
 use super::over::{JobOver, Waiters};
-use super::status::{Status, Turn};
 use crate::clock;
 use crate::store::{Author, json};
 
@@ -245,6 +245,12 @@ impl EngineHandle {
     /// Tells several things at once, in this order, and waits until all are durable. Told again, whole, until
     /// they are: only an engine that has ended gives an error.
     pub async fn report_all(&self, reports: &[Report]) -> Result<(), OrderError> {
+        self.report_all_and_then(reports, || {}).await
+    }
+
+    /// The same; `told` is called once all were handed over, so that what others have to say comes after them.
+    pub async fn report_all_and_then(&self, reports: &[Report], told: impl FnOnce()) -> Result<(), OrderError> {
+        let mut told = Some(told);
         loop {
             let mut answers = Vec::with_capacity(reports.len());
             for report in reports {
@@ -253,6 +259,9 @@ impl EngineHandle {
                 let mail = ReportMail { json: json(&input), input, sent: clock::instant(), reply };
                 self.send(Message::Report(Box::new(mail))).await?;
                 answers.push(answer);
+            }
+            if let Some(told) = told.take() {
+                told();
             }
             let mut is_durable = true;
             for answer in answers {

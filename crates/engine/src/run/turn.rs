@@ -13,11 +13,11 @@ use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{Answer, Input, Outcome, Report, World};
 use tokio::sync::{mpsc, watch};
 
+use super::status::{Phase, Status};
 use super::catalogue::Catalogue;
 use super::disk::Disk;
 use super::handle::{Message, OrderError, OrderMail, ReportMail};
 use super::over::Waiters;
-use super::status::{Phase, Status};
 use super::time::EngineTime;
 use super::{Commit, DataLock, Options, event};
 use crate::clock;
@@ -117,6 +117,8 @@ impl Work {
 enum Trouble {
     #[error("a newer engine has taken over")]
     Fenced,
+    #[error("the epoch of this engine was not kept by the database")]
+    EpochLost,
     #[error("{0}")]
     Store(#[from] store::Error),
     #[error("a rule panicked: {0}")]
@@ -131,7 +133,7 @@ impl Trouble {
         match self {
             Self::Fenced => OrderError::Fenced,
             Self::Panic(_) if together == 1 => OrderError::Broken,
-            Self::Store(_) | Self::Test | Self::Panic(_) => OrderError::Uncertain,
+            Self::Store(_) | Self::Test | Self::Panic(_) | Self::EpochLost => OrderError::Uncertain,
         }
     }
 
@@ -292,7 +294,9 @@ impl Loop {
         let store = Arc::clone(&self.store);
         let asked: Vec<&str> = work.iter().filter_map(id).collect();
         let Some((mut tx, answered)) = store.begin_batch(now.wall, self.epoch, &asked).await? else {
-            return Err(Trouble::Fenced);
+            // Only another engine's mark says that there is another: what a full disk did not keep does not.
+            let is_ours = store.newest_engine().await? == self.engine;
+            return Err(if is_ours { Trouble::EpochLost } else { Trouble::Fenced });
         };
         self.refuse_strangers(&mut tx, work).await?;
         let twins = answer_known(work, &answered);

@@ -4,7 +4,8 @@ use atelier_domain::WorkspaceId;
 use atelier_domain::reason::Reason;
 use atelier_domain::world::Answer;
 
-use super::{Error, Result, Store};
+use super::sql::from_json;
+use super::{Result, Store};
 use crate::run::{CommandId, OrderError};
 
 impl Store {
@@ -22,8 +23,7 @@ impl Store {
         if id.said() != Some(known.digest.as_str()) {
             return Ok(Some(Err(OrderError::IdReused)));
         }
-        let judged: std::result::Result<Answer, Reason> = serde_json::from_str(&known.answer)
-            .map_err(|_| Error::Unreadable { what: "an answer", value: known.answer.clone() })?;
+        let judged: std::result::Result<Answer, Reason> = from_json("an answer", &known.answer)?;
         Ok(Some(judged.map_err(OrderError::Refused)))
     }
 }

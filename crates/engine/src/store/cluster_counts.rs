@@ -3,9 +3,9 @@
 
 use atelier_domain::compute::ClusterId;
 use atelier_domain::time::Timestamp;
-use sqlx::Row as _;
+use sqlx::any::AnyRow;
 
-use super::sql::Sql;
+use super::sql::{Columns as _, Record as _, Sql, record};
 use super::{Result, Store};
 
 /// The nodes of a cluster by state, and its queue.
@@ -29,81 +29,58 @@ impl NodeCounts {
     }
 }
 
-const COLUMNS: &str = "cluster_id, at, preparing, idle, running, leaving, unusable, queued";
+record!(NodeCounts {
+    preparing: "preparing",
+    idle: "idle",
+    running: "running",
+    leaving: "leaving",
+    unusable: "unusable",
+    queued: "queued",
+});
 
 impl Store {
     /// Notes what the nodes of clusters do from now on.
     pub async fn note_cluster_counts(&self, at: Timestamp, counts: &[(ClusterId, NodeCounts)]) -> Result<()> {
-        let _in_line = self.write_lock.lock().await;
-        for (cluster, counts) in counts {
-            let statement = format!(
-                "insert into cluster_counts ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict \
-                 (cluster_id, at) do update set preparing = excluded.preparing, idle = excluded.idle, \
-                 running = excluded.running, leaving = excluded.leaving, unusable = excluded.unusable, \
-                 queued = excluded.queued"
-            );
-            let numbers =
-                [counts.preparing, counts.idle, counts.running, counts.leaving, counts.unusable, counts.queued];
-            let mut query = sqlx::query(&statement).bind(number(cluster.0)).bind(at.0);
-            for count in numbers {
-                query = query.bind(number(count));
-            }
-            query.execute(&self.writer).await?;
-        }
-        Ok(())
+        let write = |(cluster, counts): &(ClusterId, NodeCounts)| {
+            Sql::insert("cluster_counts")
+                .set("cluster_id", *cluster)
+                .set("at", at)
+                .set("preparing", counts.preparing)
+                .set("idle", counts.idle)
+                .set("running", counts.running)
+                .set("leaving", counts.leaving)
+                .set("unusable", counts.unusable)
+                .set("queued", counts.queued)
+                .or_update("cluster_id, at", NodeCounts::COLUMNS)
+        };
+        self.write_all(counts.iter().map(write).collect()).await
     }
 
     /// What the nodes of a cluster did since an instant, the oldest first. Begins with what they did at that
     /// instant.
     pub async fn cluster_counts(&self, cluster: ClusterId, since: Timestamp) -> Result<Vec<(Timestamp, NodeCounts)>> {
-        let mut sql = Sql::new(format!("select {COLUMNS} from cluster_counts where cluster_id = "));
-        sql.bind(number(cluster.0)).push(" and at >= coalesce((select max(at) from cluster_counts where cluster_id = ");
-        sql.bind(number(cluster.0)).push(" and at <= ").bind(since.0).push("), ").bind(since.0);
-        sql.push(") order by at");
-        let rows = sql.rows(&self.reader).await?;
-        let count = |number: i64| u64::try_from(number).unwrap_or_default();
-        Ok(rows
-            .iter()
-            .map(|row| {
-                let counts = NodeCounts {
-                    preparing: count(row.get(2)),
-                    idle: count(row.get(3)),
-                    running: count(row.get(4)),
-                    leaving: count(row.get(5)),
-                    unusable: count(row.get(6)),
-                    queued: count(row.get(7)),
-                };
-                (Timestamp(row.get(1)), counts)
-            })
-            .collect())
+        let sql = Sql::select(&format!("at, {}", NodeCounts::columns()), "cluster_counts")
+            .eq("cluster_id", cluster)
+            .and("at >= coalesce((select max(at) from cluster_counts where cluster_id = ? and at <= ?), ?)")
+            .bind(cluster)
+            .bind(since)
+            .bind(since)
+            .push(" order by at");
+        let read = |row: &AnyRow| Ok((row.read("at")?, NodeCounts::read(row)?));
+        sql.rows(&self.reader).await?.iter().map(read).collect()
     }
 
     /// Drops what is older, but for the last row of each cluster: it still says how things are.
     pub async fn prune_cluster_counts(&self, before: Timestamp) -> Result<()> {
-        let _in_line = self.write_lock.lock().await;
-        sqlx::query(
-            "delete from cluster_counts where at < $1 and at < (select max(newer.at) from cluster_counts newer where \
-             newer.cluster_id = cluster_counts.cluster_id)",
-        )
-        .bind(before.0)
-        .execute(&self.writer)
-        .await?;
+        let newer = "at < (select max(newer.at) from cluster_counts newer where newer.cluster_id = \
+                     cluster_counts.cluster_id)";
+        self.write(Sql::delete("cluster_counts").and("at < ?").bind(before).and(newer)).await?;
         Ok(())
     }
 
     /// Drops all rows of clusters that are no more.
     pub async fn forget_cluster_counts(&self, clusters: &[ClusterId]) -> Result<()> {
-        let _in_line = self.write_lock.lock().await;
-        for cluster in clusters {
-            sqlx::query("delete from cluster_counts where cluster_id = $1")
-                .bind(number(cluster.0))
-                .execute(&self.writer)
-                .await?;
-        }
-        Ok(())
+        let drop_of = |cluster: &ClusterId| Sql::delete("cluster_counts").eq("cluster_id", *cluster);
+        self.write_all(clusters.iter().map(drop_of).collect()).await
     }
-}
-
-fn number(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

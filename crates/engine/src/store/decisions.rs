@@ -1,12 +1,12 @@
 //! Reading what was decided and why. It is written by the engine's batches alone.
 
 use atelier_domain::WorkspaceId;
-use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId};
+use atelier_domain::compute::{ClusterId, InstanceId, JobId, NodeId, ScheduleId};
 use atelier_domain::time::Timestamp;
 use atelier_domain::world::About;
-use sqlx::Row as _;
+use sqlx::any::AnyRow;
 
-use super::sql::Sql;
+use super::sql::{Columns as _, Order, Page, Record, Sql, record};
 use super::{Result, Store};
 
 /// One decision as it was written down.
@@ -41,34 +41,46 @@ impl Store {
         if filter.about.is_empty() {
             return Ok(Vec::new());
         }
-        let mut sql = Sql::new(
-            "select revision, ordinal, at, about_kind, about_id, code, sentence from decisions where workspace_id = ",
-        );
-        sql.bind(workspace.as_str()).push(" and (");
-        for (index, about) in filter.about.iter().enumerate() {
-            let (kind, id) = key(*about);
-            sql.push(if index > 0 { " or (about_kind = " } else { "(about_kind = " }).bind(kind);
-            sql.push(" and about_id = ").bind(id).push(")");
-        }
-        sql.push(")");
-        if let Some((revision, ordinal)) = filter.before {
-            sql.push(" and (revision < ").bind(revision);
-            sql.push(" or (revision = ").bind(revision);
-            sql.push(" and ordinal < ").bind(ordinal).push("))");
-        }
-        sql.push(" order by revision desc, ordinal desc limit ").bind(filter.limit);
-        let rows = sql.rows(&self.reader).await?;
-        Ok(rows
-            .iter()
-            .map(|row| DecisionEntry {
-                revision: row.get(0),
-                ordinal: row.get(1),
-                at: Timestamp(row.get(2)),
-                about: about(row.get(3), row.get(4)),
-                code: row.get(5),
-                sentence: row.get(6),
-            })
-            .collect())
+        let abouts = vec!["(about_kind = ? and about_id = ?)"; filter.about.len()].join(" or ");
+        let sql = Sql::of::<DecisionEntry>("decisions").eq("workspace_id", workspace).and(&format!("({abouts})"));
+        let sql = filter.about.iter().fold(sql, |sql, about| {
+            let (kind, id) = about_key(*about);
+            sql.bind(kind).bind(id)
+        });
+        sql.page(Page {
+            by: ["revision", "ordinal"],
+            order: Order::Descending,
+            before: filter.before.map(|(revision, ordinal)| [revision.into(), ordinal.into()]),
+            after: None,
+            limit: filter.limit,
+        })
+        .all(&self.reader)
+        .await
+    }
+}
+
+impl Record for DecisionEntry {
+    const COLUMNS: &'static [&'static str] =
+        &["revision", "ordinal", "at", "about_kind", "about_id", "code", "sentence"];
+
+    fn read(row: &AnyRow) -> Result<Self> {
+        let (kind, id): (String, u64) = (row.read("about_kind")?, row.read("about_id")?);
+        Ok(Self {
+            revision: row.read("revision")?,
+            ordinal: row.read("ordinal")?,
+            at: row.read("at")?,
+            about: match kind.as_str() {
+                "instance" => About::Instance(InstanceId(id)),
+                "cluster" => About::Cluster(ClusterId(id)),
+                "node" => About::Node(NodeId(id)),
+                "job" => About::Job(JobId(id)),
+                "schedule" => About::Schedule(ScheduleId(id)),
+                "budget" => About::Budget,
+                _ => About::Engine,
+            },
+            code: row.read("code")?,
+            sentence: row.read("sentence")?,
+        })
     }
 }
 
@@ -82,6 +94,8 @@ pub struct PowerChange {
     pub code: String,
 }
 
+record!(PowerChange { instance: "about_id", at: "at", code: "code" });
+
 /// The most changes that are looked at.
 const MOST_CHANGES: i64 = 50_000;
 
@@ -89,26 +103,24 @@ impl Store {
     /// When instances of a workspace stopped and why, and when they had a node again, the oldest first: as
     /// far back as decisions are kept.
     pub async fn power_changes(&self, workspace: &WorkspaceId, until: Timestamp) -> Result<Vec<PowerChange>> {
-        let mut sql = Sql::new("select about_id, at, code from decisions where workspace_id = ");
-        sql.bind(workspace.as_str());
-        sql.push(
-            " and about_kind = 'instance' and code in ('by-schedule', 'as-postponed', 'idle', 'by-person', \
-             'node-ready')",
-        );
-        sql.push(" and at < ").bind(until.0);
-        sql.push(" order by revision desc, ordinal desc limit ").bind(MOST_CHANGES);
-        let rows = sql.rows(&self.reader).await?;
-        let change = |row: &sqlx::any::AnyRow| PowerChange {
-            instance: InstanceId(u64::try_from(row.get::<i64, _>(0)).unwrap_or_default()),
-            at: Timestamp(row.get(1)),
-            code: row.get(2),
-        };
-        Ok(rows.iter().rev().map(change).collect())
+        let mut changes: Vec<PowerChange> = Sql::of::<PowerChange>("decisions")
+            .eq("workspace_id", workspace)
+            .and("about_kind = 'instance'")
+            .and("code in ('by-schedule', 'as-postponed', 'idle', 'by-person', 'node-ready')")
+            .and("at < ?")
+            .bind(until)
+            .push(" order by revision desc, ordinal desc")
+            .limit(MOST_CHANGES)
+            .all(&self.reader)
+            .await?;
+        changes.reverse();
+        Ok(changes)
     }
 }
 
-fn key(about: About) -> (&'static str, i64) {
-    let (kind, id) = match about {
+/// How rows name what a decision is about.
+pub(super) const fn about_key(about: About) -> (&'static str, u64) {
+    match about {
         About::Engine => ("engine", 0),
         About::Instance(id) => ("instance", id.0),
         About::Cluster(id) => ("cluster", id.0),
@@ -116,19 +128,5 @@ fn key(about: About) -> (&'static str, i64) {
         About::Job(id) => ("job", id.0),
         About::Schedule(id) => ("schedule", id.0),
         About::Budget => ("budget", 0),
-    };
-    (kind, i64::try_from(id).unwrap_or(i64::MAX))
-}
-
-fn about(kind: String, id: i64) -> About {
-    let id = u64::try_from(id).unwrap_or_default();
-    match kind.as_str() {
-        "instance" => About::Instance(InstanceId(id)),
-        "cluster" => About::Cluster(ClusterId(id)),
-        "node" => About::Node(NodeId(id)),
-        "job" => About::Job(JobId(id)),
-        "schedule" => About::Schedule(atelier_domain::compute::ScheduleId(id)),
-        "budget" => About::Budget,
-        _ => About::Engine,
     }
 }

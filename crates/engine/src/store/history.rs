@@ -1,10 +1,9 @@
 //! Reading the history. It is written by [`super::WriteTx::record`] alone.
 
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
-use sqlx::Row as _;
 
-use super::sql::Sql;
-use super::{Result, Store, like_pattern};
+use super::sql::{Order, Page, Sql, record};
+use super::{Result, Store};
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,52 +41,41 @@ pub struct HistoryFilter {
     pub limit: i64,
 }
 
+record!(HistoryEntry {
+    revision: "revision",
+    ordinal: "ordinal",
+    at: "at",
+    actor: "actor_id",
+    actor_name: "actor_name",
+    kind: "kind",
+    sentence: "sentence",
+    why: "why",
+    request: "request",
+});
+
 impl Store {
     /// The history of a workspace, newest first.
     pub async fn history(&self, workspace: &WorkspaceId, filter: &HistoryFilter) -> Result<Vec<HistoryEntry>> {
-        let mut sql = Sql::new(
-            "select revision, ordinal, at, actor_id, actor_name, kind, sentence, why, request from history where \
-             workspace_id = ",
-        );
-        sql.bind(workspace.as_str());
+        let mut sql = Sql::of::<HistoryEntry>("history").eq("workspace_id", workspace);
         if let Some(person) = &filter.about {
-            sql.push(" and (actor_id = ").bind(person.as_str());
-            sql.push(" or subject_id = ").bind(person.as_str()).push(")");
+            sql = sql.and("(actor_id = ? or subject_id = ?)").bind(person).bind(person);
         }
         if let Some(person) = &filter.done_to {
-            sql.push(" and subject_id = ").bind(person.as_str());
-            sql.push(" and actor_id <> ").bind(person.as_str());
+            sql = sql.eq("subject_id", person).and("actor_id <> ?").bind(person);
         }
         if let Some((instance, since)) = &filter.instance {
             // The index holds no others.
-            sql.push(" and instance <> '' and instance = ").bind(instance.as_str());
-            sql.push(" and at >= ").bind(since.0);
+            sql = sql.and("instance <> ''").eq("instance", instance.as_str()).and("at >= ?").bind(*since);
         }
-        let part = filter.part.trim();
-        if !part.is_empty() {
-            sql.push(" and search_key like ").bind(like_pattern(part)).push(" escape '\\'");
-        }
-        if let Some((revision, ordinal)) = filter.before {
-            sql.push(" and (revision < ").bind(revision);
-            sql.push(" or (revision = ").bind(revision);
-            sql.push(" and ordinal < ").bind(ordinal).push("))");
-        }
-        sql.push(" order by revision desc, ordinal desc limit ").bind(filter.limit);
-        let rows = sql.rows(&self.reader).await?;
-        let filled = |text: String| (!text.is_empty()).then_some(text);
-        Ok(rows
-            .iter()
-            .map(|row| HistoryEntry {
-                revision: row.get(0),
-                ordinal: row.get(1),
-                at: Timestamp(row.get(2)),
-                actor: filled(row.get(3)).map(UserId::new),
-                actor_name: row.get(4),
-                kind: row.get(5),
-                sentence: row.get(6),
-                why: filled(row.get(7)),
-                request: filled(row.get(8)),
+        sql.like(&["search_key"], &filter.part)
+            .page(Page {
+                by: ["revision", "ordinal"],
+                order: Order::Descending,
+                before: filter.before.map(|(revision, ordinal)| [revision.into(), ordinal.into()]),
+                after: None,
+                limit: filter.limit,
             })
-            .collect())
+            .all(&self.reader)
+            .await
     }
 }

@@ -4,9 +4,9 @@ use atelier_domain::account::Theme;
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::name::WorkspaceSlug;
 use atelier_domain::{UserId, WorkspaceId};
-use sqlx::Row as _;
 
 use super::people::NewAccount;
+use super::sql::{Sql, record};
 use super::{Author, Result, Store, WriteTx};
 use crate::clock;
 
@@ -19,6 +19,8 @@ pub struct Workspace {
     /// The name for people.
     pub name: String,
 }
+
+record!(Workspace { id: "id", slug: "slug", name: "name" });
 
 /// What set-up makes: the first workspace and its Owner.
 #[derive(Clone, Debug)]
@@ -37,8 +39,8 @@ pub struct FirstAccount {
 impl WriteTx<'_> {
     /// Notes that an Owner has confirmed that everybody here trusts everybody; false if one had before.
     pub async fn confirm_trust(&mut self, workspace: &WorkspaceId, author: &Author) -> Result<bool> {
-        let text = "update installation set trust_confirmed_at = $1 where trust_confirmed_at = 0";
-        let changed = sqlx::query(text).bind(self.now().0).execute(&mut *self.tx).await?.rows_affected() > 0;
+        let sql = Sql::update("installation").set("trust_confirmed_at", self.now()).and("trust_confirmed_at = 0");
+        let changed = sql.run(&mut self.tx).await? > 0;
         if changed {
             self.record(workspace, author, None, &Event::TrustConfirmed).await?;
         }
@@ -49,52 +51,42 @@ impl WriteTx<'_> {
 impl Store {
     /// The id of this installation: what it makes elsewhere is marked with it.
     pub async fn installation_id(&self) -> Result<String> {
-        let row = self.reader.row(sqlx::query("select id from installation")).await?;
-        Ok(row.map(|row| row.get(0)).unwrap_or_default())
+        Ok(Sql::select("id", "installation").value(&self.reader).await?.unwrap_or_default())
     }
 
     /// Whether an Owner has confirmed that everybody here trusts everybody.
     pub async fn is_trust_confirmed(&self) -> Result<bool> {
-        let row = self.reader.row(sqlx::query("select trust_confirmed_at from installation")).await?;
-        Ok(row.is_some_and(|row| row.get::<i64, _>(0) > 0))
+        let at = Sql::select("trust_confirmed_at", "installation").value::<i64>(&self.reader).await?;
+        Ok(at.is_some_and(|at| at > 0))
     }
 
     /// Finds or makes the installation's row and gives the present revision.
     pub(super) async fn claim_installation(&self) -> Result<i64> {
-        let _in_line = self.write_lock.lock().await;
         // Two servers may start on the same empty database: one row, whoever makes it.
-        sqlx::query(
-            "insert into installation (one, id, revision, created_at) values (1, $1, 0, $2) on conflict (one) \
-             do nothing",
-        )
-        .bind(new_id("inst"))
-        .bind(clock::now().0)
-        .execute(&self.writer)
-        .await?;
-        Ok(sqlx::query_scalar("select revision from installation").fetch_one(&self.writer).await?)
+        let sql = Sql::insert("installation")
+            .set("one", 1)
+            .set("id", new_id("inst"))
+            .set("revision", 0)
+            .set("created_at", clock::now())
+            .push(" on conflict (one) do nothing");
+        self.write(sql).await?;
+        Ok(Sql::select("revision", "installation").value(&self.reader).await?.unwrap_or_default())
     }
 
     /// Whether anybody has an account yet.
     pub async fn has_people(&self) -> Result<bool> {
-        let found = self.reader.row(sqlx::query("select cast(1 as bigint) from users limit 1")).await?;
-        Ok(found.is_some())
+        Ok(Sql::select("1", "users").limit(1).row(&self.reader).await?.is_some())
     }
 
     /// The workspaces, by short name.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
-        let rows = self.reader.rows(sqlx::query("select id, slug, name from workspaces order by slug")).await?;
-        Ok(rows
-            .iter()
-            .map(|row| Workspace { id: WorkspaceId::new(row.get::<String, _>(0)), slug: row.get(1), name: row.get(2) })
-            .collect())
+        Sql::of::<Workspace>("workspaces").push(" order by slug").all(&self.reader).await
     }
 
     /// Makes the first workspace and its Owner, once: `None` if somebody was quicker.
     pub async fn set_up(&self, first: &FirstAccount, author: &Author) -> Result<Option<(Workspace, UserId)>> {
         let mut tx = self.begin(clock::now()).await?;
-        let taken: Option<i64> =
-            sqlx::query_scalar("select cast(1 as bigint) from users limit 1").fetch_optional(&mut *tx.tx).await?;
-        if taken.is_some() {
+        if Sql::select("1", "users").limit(1).row(&mut tx.tx).await?.is_some() {
             return Ok(None);
         }
         let workspace = Workspace {
@@ -102,12 +94,12 @@ impl Store {
             slug: WorkspaceSlug::from_display_name(&first.workspace).as_str().to_owned(),
             name: first.workspace.clone(),
         };
-        sqlx::query("insert into workspaces (id, slug, name, created_at) values ($1, $2, $3, $4)")
-            .bind(workspace.id.as_str())
-            .bind(workspace.slug.as_str())
-            .bind(workspace.name.as_str())
-            .bind(tx.now().0)
-            .execute(&mut *tx.tx)
+        Sql::insert("workspaces")
+            .set("id", &workspace.id)
+            .set("slug", workspace.slug.as_str())
+            .set("name", workspace.name.as_str())
+            .set("created_at", tx.now())
+            .run(&mut tx.tx)
             .await?;
         let id = tx
             .insert_account(&NewAccount {

@@ -7,9 +7,10 @@ use atelier_domain::WorkspaceId;
 use atelier_domain::compute::JobId;
 use atelier_domain::compute::node::Holder;
 use atelier_domain::world::Charge;
-use sqlx::Row as _;
+use sqlx::any::AnyRow;
 
-use super::sql::Sql;
+use super::readers::Readers;
+use super::sql::{Columns as _, Field, Record, Sql};
 use super::{Result, Store};
 
 /// How the ledger calls what a node was made for.
@@ -19,6 +20,25 @@ pub fn ledger_name(holder: Holder) -> String {
         Holder::Cluster(id) => id.to_string(),
         Holder::Job(id) => id.to_string(),
     }
+}
+
+impl Record for Charge {
+    const COLUMNS: &'static [&'static str] =
+        &["cast(coalesce(sum(millis), 0) as bigint) as millis", "cast(coalesce(sum(cost), 0) as bigint) as cost"];
+
+    fn read(row: &AnyRow) -> Result<Self> {
+        Ok(Self { millis: row.read("millis")?, cost: row.read("cost")? })
+    }
+}
+
+/// Sums of the ledger by an expression; what they are made of and `group by` follow.
+pub(super) fn sums_by(expression: &str) -> Sql {
+    Sql::select(&format!("{expression} as summed, {}", Charge::columns()), "ledger")
+}
+
+/// What [`sums_by`] found.
+pub(super) async fn sums<K: Field, S: FromIterator<(K, Charge)>>(sql: Sql, readers: &Readers) -> Result<S> {
+    sql.rows(readers).await?.iter().map(|row| Ok((row.read("summed")?, Charge::read(row)?))).collect()
 }
 
 impl Store {
@@ -33,13 +53,8 @@ impl Store {
         if holders.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut sql = Sql::new(
-            "select holder, cast(sum(millis) as bigint), cast(sum(cost) as bigint) from ledger where workspace_id = ",
-        );
-        sql.bind(workspace.as_str()).push(" and hour >= ").bind(since_hour);
-        sql.push(" and holder in ").bind_list(holders.iter().map(String::as_str)).push(" group by holder");
-        let rows = sql.rows(&self.reader).await?;
-        Ok(rows.iter().map(|row| (row.get(0), charge(row.get(1), row.get(2)))).collect())
+        let sql = sums_by("holder").eq("workspace_id", workspace).and("hour >= ?").bind(since_hour);
+        sums(sql.within("holder", holders.iter().map(String::as_str)).push(" group by holder"), &self.reader).await
     }
 
     /// What the nodes of one compute or serverless job have cost since an hour.
@@ -52,17 +67,7 @@ impl Store {
     /// What a job has cost, wherever it ran; none of the hours before `since_hour`, that of its submission,
     /// are looked at.
     pub async fn cost_of_job(&self, workspace: &WorkspaceId, job: JobId, since_hour: i64) -> Result<Charge> {
-        let mut sql = Sql::new(
-            "select coalesce(cast(sum(millis) as bigint), 0), coalesce(cast(sum(cost) as bigint), 0) from ledger where \
-             workspace_id = ",
-        );
-        sql.bind(workspace.as_str()).push(" and hour >= ").bind(since_hour);
-        sql.push(" and job_id = ").bind(i64::try_from(job.0).unwrap_or(i64::MAX));
-        let rows = sql.rows(&self.reader).await?;
-        Ok(rows.first().map(|row| charge(row.get(0), row.get(1))).unwrap_or_default())
+        let sql = Sql::of::<Charge>("ledger").eq("workspace_id", workspace).and("hour >= ?").bind(since_hour);
+        Ok(sql.eq("job_id", job).first(&self.reader).await?.unwrap_or_default())
     }
-}
-
-fn charge(millis: i64, cost: i64) -> Charge {
-    Charge { millis: u64::try_from(millis).unwrap_or_default(), cost: u64::try_from(cost).unwrap_or_default() }
 }

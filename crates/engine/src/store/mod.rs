@@ -11,19 +11,18 @@ mod agents;
 mod answers;
 mod app_sessions;
 mod apps;
+mod base_environment;
 mod cluster_counts;
 mod decisions;
 mod engine;
-mod environment;
-mod environments;
 mod files;
 mod history;
 mod installation;
-mod job_names;
 mod jobs;
 mod ledger;
 mod migrations;
 mod named;
+mod named_environments;
 mod open;
 mod people;
 mod readers;
@@ -40,17 +39,17 @@ mod write;
 
 pub use agents::{Admission, LocalUser};
 pub use app_sessions::AppSession;
+pub use base_environment::BaseEnvironment;
 pub use cluster_counts::NodeCounts;
 pub use decisions::{DecisionEntry, DecisionFilter, PowerChange};
 pub(crate) use engine::{Answered, BatchRow, CommandRow, Trace, json};
 pub use engine::{Keep, Known, Loaded, Moment, Previous, Replay, ReplayError, Which};
-pub use environment::BaseEnvironment;
-pub use environments::{BuildRow, EnvironmentRow, EnvironmentVersion, KeptState, NewVersion};
 pub use files::{FileOwner, KeptOutputs};
 pub use history::{HistoryEntry, HistoryFilter};
 pub use installation::{FirstAccount, Workspace};
 pub use jobs::{JobFilter, JobLine, JobRow};
 pub use ledger::ledger_name;
+pub use named_environments::{BuildRow, EnvironmentVersion, KeptState, NamedEnvironment, NewVersion};
 pub use open::{Missing, OpenError};
 pub use people::{Account, NewAccount, PeopleFilter, PeopleOrder, Person, SeenAt};
 pub use sessions::{WebSession, WebSessionInfo};
@@ -84,6 +83,21 @@ pub enum Error {
     /// Something unique exists already.
     #[error("{0} exists already")]
     Taken(&'static str),
+}
+
+impl Error {
+    /// Whether the database itself is away, so that the same request may work in a moment.
+    pub fn is_away(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        match error {
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => true,
+            // Connections that break (08), a server that starts or stops (57P), one that has no connection left.
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+                code.len() == 5 && (code.starts_with("08") || code.starts_with("57P") || code == "53300")
+            }),
+            _ => false,
+        }
+    }
 }
 
 /// The result of a store call.
@@ -122,7 +136,7 @@ impl Store {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        self.reader.row(sqlx::query("select 1")).await?;
+        sql::Sql::new("select 1").row(&self.reader).await?;
         Ok(())
     }
 
@@ -140,20 +154,6 @@ impl Store {
         let _waits_for_the_last_write = self.write_lock.lock().await;
         self.writer.close().await;
     }
-}
-
-/// Escapes what `like` would take as a pattern; statements say `escape '\'`.
-fn like_pattern(part: &str) -> String {
-    let mut pattern = String::with_capacity(part.len() + 2);
-    pattern.push('%');
-    for c in part.to_lowercase().chars() {
-        if matches!(c, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-    pattern.push('%');
-    pattern
 }
 
 fn pool_options() -> AnyPoolOptions {

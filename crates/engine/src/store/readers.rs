@@ -46,6 +46,10 @@ impl Readers {
         Ok(readers)
     }
 
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// Runs a statement and gives all rows.
     pub async fn rows<'q>(&self, query: Query<'q, Any, AnyArguments<'q>>) -> sqlx::Result<Vec<AnyRow>> {
         let mut reading = self.take().await?;

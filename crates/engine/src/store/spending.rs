@@ -7,13 +7,10 @@ use std::collections::BTreeMap;
 
 use atelier_domain::world::Charge;
 use atelier_domain::{UserId, WorkspaceId};
-use sqlx::Row as _;
 
-use super::sql::Sql;
+use super::ledger::{sums, sums_by};
+use super::sql::{AT_ONCE, Columns as _, Record as _, Sql};
 use super::{Result, Store};
-
-/// How many keys one statement names at most.
-const AT_ONCE: usize = 500;
 
 /// The key of all nodes of serverless jobs together.
 pub const SERVERLESS: &str = "serverless";
@@ -52,44 +49,29 @@ pub struct SpendFilter {
 }
 
 impl SpendFilter {
-    fn restrict(&self, sql: &mut Sql) {
-        sql.push(" from ledger where workspace_id = ").bind(self.workspace.as_str());
-        sql.push(" and hour >= ").bind(self.from).push(" and hour < ").bind(self.to);
-        if let Some(person) = &self.person {
-            sql.push(" and user_id = ").bind(person.as_str());
-        }
+    fn restrict(&self, sql: Sql) -> Sql {
+        let sql = sql.eq("workspace_id", &self.workspace).and("hour >= ?").bind(self.from);
+        sql.and("hour < ?").bind(self.to).and_if("user_id = ?", self.person.as_ref())
     }
 }
-
-const SUMS: &str = "cast(sum(millis) as bigint), cast(sum(cost) as bigint)";
 
 impl Store {
     /// What each hour cost, in order; hours without any cost are left out.
     pub async fn spent_by_hour(&self, filter: &SpendFilter) -> Result<Vec<(i64, Charge)>> {
-        let mut sql = Sql::new(format!("select hour, {SUMS}"));
-        filter.restrict(&mut sql);
-        sql.push(" group by hour order by hour");
-        let rows = sql.rows(&self.reader).await?;
-        Ok(rows.iter().map(|row| (row.get(0), charge(row.get(1), row.get(2)))).collect())
+        sums(filter.restrict(sums_by("hour")).push(" group by hour order by hour"), &self.reader).await
     }
 
     /// The dearest, at most so many.
     pub async fn spent_by(&self, filter: &SpendFilter, by: SpendBy, most: i64) -> Result<Vec<(String, Charge)>> {
         let key = by.expression();
-        let mut sql = Sql::new(format!("select {key}, {SUMS}"));
-        filter.restrict(&mut sql);
-        sql.push(&format!(" group by {key} order by sum(cost) desc, {key} limit ")).bind(most);
-        let rows = sql.rows(&self.reader).await?;
-        Ok(rows.iter().map(|row| (row.get(0), charge(row.get(1), row.get(2)))).collect())
+        let sql = filter.restrict(sums_by(key)).push(&format!(" group by {key} order by sum(cost) desc, {key}"));
+        sums(sql.limit(most), &self.reader).await
     }
 
     /// How many there are.
     pub async fn count_spent_by(&self, filter: &SpendFilter, by: SpendBy) -> Result<u64> {
-        let key = by.expression();
-        let mut sql = Sql::new(format!("select count(*) from (select {key} as k"));
-        filter.restrict(&mut sql);
-        sql.push(&format!(" group by {key}) as groups"));
-        sql.count(&self.reader).await
+        let sql = Sql::count_of(&format!("(select distinct {} as summed from ledger", by.expression()));
+        filter.restrict(sql).push(") as sums").count(&self.reader).await
     }
 
     /// What these cost; those that cost nothing are left out.
@@ -102,12 +84,8 @@ impl Store {
         let key = by.expression();
         let mut found = BTreeMap::new();
         for keys in keys.chunks(AT_ONCE) {
-            let mut sql = Sql::new(format!("select {key}, {SUMS}"));
-            filter.restrict(&mut sql);
-            sql.push(&format!(" and {key} in ")).bind_list(keys.iter().map(String::as_str));
-            sql.push(&format!(" group by {key}"));
-            let rows = sql.rows(&self.reader).await?;
-            found.extend(rows.iter().map(|row| (row.get::<String, _>(0), charge(row.get(1), row.get(2)))));
+            let sql = filter.restrict(sums_by(key)).within(key, keys.iter().map(String::as_str));
+            found.extend(sums::<String, Vec<_>>(sql.push(&format!(" group by {key}")), &self.reader).await?);
         }
         Ok(found)
     }
@@ -123,24 +101,15 @@ impl Store {
             return Ok(Vec::new());
         }
         let key = by.expression();
-        let mut sql = Sql::new(format!("select hour, {key}, {SUMS}"));
-        filter.restrict(&mut sql);
-        sql.push(&format!(" and {key} in ")).bind_list(keys.iter().take(AT_ONCE).map(String::as_str));
-        sql.push(&format!(" group by hour, {key} order by hour"));
-        let rows = sql.rows(&self.reader).await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1), charge(row.get(2), row.get(3)))).collect())
+        let sql = filter.restrict(sums_by(&format!("hour, {key}")));
+        let sql = sql.within(key, keys.iter().take(AT_ONCE).map(String::as_str));
+        let rows = sql.push(&format!(" group by hour, {key} order by hour")).rows(&self.reader).await?;
+        rows.iter().map(|row| Ok((row.read("hour")?, row.read("summed")?, Charge::read(row)?))).collect()
     }
 
     /// The node time of every instance that had any.
     pub async fn spent_on_instances(&self, filter: &SpendFilter) -> Result<BTreeMap<String, Charge>> {
-        let mut sql = Sql::new(format!("select holder, {SUMS}"));
-        filter.restrict(&mut sql);
-        sql.push(" and holder like 'instance-%' group by holder");
-        let rows = sql.rows(&self.reader).await?;
-        Ok(rows.iter().map(|row| (row.get(0), charge(row.get(1), row.get(2)))).collect())
+        let sql = filter.restrict(sums_by("holder")).and("holder like 'instance-%'");
+        sums(sql.push(" group by holder"), &self.reader).await
     }
-}
-
-fn charge(millis: i64, cost: i64) -> Charge {
-    Charge { millis: u64::try_from(millis).unwrap_or_default(), cost: u64::try_from(cost).unwrap_or_default() }
 }

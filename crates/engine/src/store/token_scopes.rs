@@ -4,8 +4,8 @@ use atelier_domain::history::Event;
 use atelier_domain::workload::Scope;
 use atelier_domain::world::ComputeRef;
 use atelier_domain::{Timestamp, UserId, WorkspaceId};
-use sqlx::Row as _;
 
+use super::sql::{Columns as _, Sql};
 use super::{Author, Result, Store, WriteTx};
 
 fn key(compute: ComputeRef) -> String {
@@ -18,9 +18,8 @@ fn key(compute: ComputeRef) -> String {
 impl Store {
     /// Who has widened the tokens of a compute, and when; nobody where they reach no further than usual.
     pub async fn wide_tokens_of(&self, compute: ComputeRef) -> Result<Option<(UserId, Timestamp)>> {
-        let text = "select user_id, since from wide_tokens where compute = $1";
-        let row = self.reader.row(sqlx::query(text).bind(key(compute))).await?;
-        Ok(row.map(|row| (UserId::new(row.get::<String, _>(0)), Timestamp(row.get(1)))))
+        let row = Sql::select("user_id, since", "wide_tokens").eq("compute", key(compute)).row(&self.reader).await?;
+        row.map(|row| Ok((row.read("user_id")?, row.read("since")?))).transpose()
     }
 }
 
@@ -36,17 +35,15 @@ impl WriteTx<'_> {
         author: &Author,
     ) -> Result<bool> {
         let (compute, name) = compute;
-        let text = "select user_id from wide_tokens where compute = $1";
-        let now: Option<String> = sqlx::query_scalar(text).bind(key(compute)).fetch_optional(&mut *self.tx).await?;
-        if now.as_deref().is_some_and(|user| user == owner.as_str()) == (scope == Scope::All) {
+        let now = Sql::select("user_id", "wide_tokens").eq("compute", key(compute));
+        let now = now.value::<UserId>(&mut self.tx).await?;
+        if now.is_some_and(|user| user == *owner) == (scope == Scope::All) {
             return Ok(false);
         }
-        let text = "delete from wide_tokens where compute = $1";
-        sqlx::query(text).bind(key(compute)).execute(&mut *self.tx).await?;
+        Sql::delete("wide_tokens").eq("compute", key(compute)).run(&mut self.tx).await?;
         if scope == Scope::All {
-            let text = "insert into wide_tokens (compute, workspace_id, user_id, since) values ($1, $2, $3, $4)";
-            let query = sqlx::query(text).bind(key(compute)).bind(workspace.as_str()).bind(owner.as_str());
-            query.bind(self.now().0).execute(&mut *self.tx).await?;
+            let sql = Sql::insert("wide_tokens").set("compute", key(compute)).set("workspace_id", workspace);
+            sql.set("user_id", owner).set("since", self.now()).run(&mut self.tx).await?;
         }
         let (name, is_wide) = (name.to_owned(), scope == Scope::All);
         let event = match compute {

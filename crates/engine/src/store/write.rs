@@ -7,6 +7,7 @@ use atelier_domain::{Timestamp, WorkspaceId};
 use sqlx::{Any, Transaction};
 use tokio::sync::MutexGuard;
 
+use super::sql::Sql;
 use super::{Result, Store};
 
 /// Who makes a change, from which request, and why.
@@ -39,6 +40,26 @@ impl Store {
             .fetch_one(&mut *tx)
             .await?;
         Ok(WriteTx { tx, store: self, _in_line: in_line, revision, ordinal: 0, topics: BTreeSet::new(), now })
+    }
+
+    /// Runs a statement that takes no revision, since nobody waits for it. Says how many rows it changed.
+    pub(super) async fn write(&self, sql: Sql) -> Result<u64> {
+        let _in_line = self.write_lock.lock().await;
+        sql.run(&mut *self.writer.acquire().await?).await
+    }
+
+    /// The same for several, in one transaction.
+    pub(super) async fn write_all(&self, statements: Vec<Sql>) -> Result<()> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        let _in_line = self.write_lock.lock().await;
+        let mut tx = self.writer.begin().await?;
+        for sql in statements {
+            sql.run(&mut tx).await?;
+        }
+        tx.commit().await?;
+        Ok(())
     }
 
     /// Starts a change whose first statement, yet to come, takes the next revision.
@@ -83,27 +104,23 @@ impl WriteTx<'_> {
         };
         let json = serde_json::to_string(event)
             .map_err(|error| super::Error::Unreadable { what: "an event", value: error.to_string() })?;
-        sqlx::query(
-            "insert into history (revision, ordinal, workspace_id, at, actor_id, actor_name, subject_id, kind, event, \
-             sentence, search_key, why, request, instance) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-        )
-        .bind(self.revision)
-        .bind(self.ordinal)
-        .bind(workspace.as_str())
-        .bind(self.now.0)
-        .bind(actor_id)
-        .bind(actor_name)
-        .bind(subject.map_or("", |subject| subject.id.as_str()))
-        .bind(event.key())
-        .bind(json)
-        .bind(sentence)
-        .bind(search_key)
-        .bind(why)
-        .bind(author.request.as_str())
-        .bind(event.instance().unwrap_or_default())
-        .execute(&mut *self.tx)
-        .await?;
+        Sql::insert("history")
+            .set("revision", self.revision)
+            .set("ordinal", self.ordinal)
+            .set("workspace_id", workspace)
+            .set("at", self.now)
+            .set("actor_id", actor_id)
+            .set("actor_name", actor_name)
+            .set("subject_id", subject.map_or("", |subject| subject.id.as_str()))
+            .set("kind", event.key())
+            .set("event", json)
+            .set("sentence", sentence)
+            .set("search_key", search_key)
+            .set("why", why)
+            .set("request", author.request.as_str())
+            .set("instance", event.instance().unwrap_or_default())
+            .run(&mut self.tx)
+            .await?;
         self.ordinal += 1;
         self.topics.extend(event.topics());
         Ok(())

@@ -1,11 +1,11 @@
 //! The engine's claims. One program: each test has a database and folders of its own. Two tests start this
-//! program again and kill it (`crash`, `environments`).
+//! program again and kill it (`base_environment`, `crash`).
 #![allow(missing_docs, reason = "tests")]
 
+mod base_environment;
 mod common;
 mod crash;
-mod environments;
-mod library;
+mod named_environments;
 mod nodes;
 mod over;
 mod run;

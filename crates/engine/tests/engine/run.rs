@@ -169,7 +169,7 @@ on_both! {
         let pool = old.furnish(4).await;
         // On SQLite the lock file keeps a second server out; a store of its own stands for one on another
         // machine.
-        let epoch = "update installation set epoch = epoch + 1";
+        let epoch = "update installation set epoch = epoch + 1, engine = 'another'";
         let raw = AnyPool::connect(&place.address).await.expect("connects");
         sqlx::query(epoch).execute(&raw).await.expect("takes over");
         raw.close().await;
@@ -179,6 +179,24 @@ on_both! {
         assert_eq!(old.handle.status().phase, Phase::Fenced);
         old.stop().await;
         assert_eq!(count(&place, "select count(*) from jobs").await, 0);
+    }
+
+    // On a full disk a database may forget what it has said, and there is no other engine all the same.
+    async fn an_epoch_that_was_not_kept_is_taken_again(place: Place) {
+        let it = started(&place, Manner::Idle).await;
+        let pool = it.furnish(4).await;
+        let raw = AnyPool::connect(&place.address).await.expect("connects");
+        sqlx::query("update installation set epoch = epoch - 1").execute(&raw).await.expect("forgets");
+        raw.close().await;
+        let mut failures = 0;
+        while let Err(error) = it.give("submit-0001", submit(pool)).await {
+            assert_eq!(error, OrderError::Uncertain);
+            failures += 1;
+            runs_again(&it.handle).await;
+        }
+        assert!(failures > 0 && it.handle.status().reloads > 0);
+        assert_eq!(it.handle.ask(|world| (world.jobs().count(), world.audit())).await, Ok((1, vec![])));
+        it.stop().await;
     }
 
     async fn a_restart_changes_nothing_and_tells_again_what_is_wanted(place: Place) {

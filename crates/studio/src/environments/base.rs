@@ -7,7 +7,7 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
 use atelier_domain::text::Problem;
 use atelier_engine::environments::editor::InstallError;
-use atelier_engine::environments::{Built, EnvironmentStatus, RebuildError, Requirements};
+use atelier_engine::environments::{BaseStatus, Built, RebuildError, Requirements};
 
 use crate::caller::Caller;
 
@@ -18,7 +18,7 @@ const TAIL: (u64, usize) = (16 << 10, 30);
 #[derive(Clone, Debug)]
 pub struct EnvironmentDetail {
     /// How the one does that the list asks for.
-    pub status: EnvironmentStatus,
+    pub status: BaseStatus,
     /// What instances get now.
     pub in_use: Option<Arc<Built>>,
     /// The list, one package a line.
@@ -34,15 +34,15 @@ pub struct EnvironmentDetail {
 pub async fn environment(caller: &Caller) -> Result<EnvironmentDetail, AppError> {
     caller.authorise(Action::EngineRead).await?;
     let environments = caller.studio.environments();
-    let list = caller.checked(environments.requirements().await)?.text();
-    let log = match environments.log() {
+    let list = caller.checked(environments.base().requirements().await)?.text();
+    let log = match environments.base().log() {
         Some(path) => tokio::task::spawn_blocking(move || tail(&path)).await.unwrap_or_default(),
         None => Vec::new(),
     };
     let settings = environments.settings();
     Ok(EnvironmentDetail {
-        status: environments.status(),
-        in_use: environments.in_use(),
+        status: environments.base().status(),
+        in_use: environments.base().in_use(),
         list,
         log,
         folder: settings.folder.clone(),
@@ -83,7 +83,7 @@ pub async fn set_list(caller: &Caller, list: &Requirements, why: Option<String>)
     let workspace = &caller.actor()?.workspace.id;
     let author = caller.author(why)?;
     let tx = caller.begin(Action::EngineWrite, Whose::Others).await?;
-    caller.checked(caller.studio.environments().set_requirements(tx, workspace, &author, list).await)
+    caller.checked(caller.studio.environments().base().set_requirements(tx, workspace, &author, list).await)
 }
 
 /// Builds the environment anew, or tries at once what failed. Says whether it had failed. Needs
@@ -92,9 +92,9 @@ pub async fn rebuild(caller: &Caller, why: Option<String>) -> Result<bool, AppEr
     let workspace = &caller.actor()?.workspace.id;
     let author = caller.author(why)?;
     let environments = caller.studio.environments();
-    let had_failed = matches!(environments.status(), EnvironmentStatus::Failed { .. });
+    let had_failed = matches!(environments.base().status(), BaseStatus::Failed { .. });
     let tx = caller.begin(Action::EngineWrite, Whose::Others).await?;
-    match environments.rebuild(tx, workspace, &author).await {
+    match environments.base().rebuild(tx, workspace, &author).await {
         Ok(()) => Ok(had_failed),
         Err(RebuildError::Store(error)) => caller.checked(Err(error)),
         Err(off @ RebuildError::Off) => Err(AppError::refused("environment-off", off.to_string())),

@@ -12,7 +12,7 @@ use atelier_domain::environment::{
 use atelier_domain::error::AppError;
 use atelier_domain::text::{Problem, and_list, counted, parse_why};
 use atelier_engine::environments::{BuildFailure, BuildState, Failure, frozen};
-use atelier_engine::store::{EnvironmentRow, EnvironmentVersion, NewVersion};
+use atelier_engine::store::{EnvironmentVersion, NamedEnvironment, NewVersion};
 use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
@@ -50,7 +50,7 @@ pub struct VersionView {
 /// An environment with its versions and who uses it.
 #[derive(Clone, Debug)]
 pub struct EnvironmentView {
-    pub row: EnvironmentRow,
+    pub row: NamedEnvironment,
     /// Its versions, the newest first.
     pub versions: Vec<VersionView>,
     /// The jobs that are not over and name it, with their version.
@@ -81,7 +81,7 @@ impl EnvironmentView {
 /// All environments of the workspace. Needs `environment.read`.
 pub async fn list(caller: &Caller) -> Result<Vec<EnvironmentView>, AppError> {
     let workspace = caller.authorise(Action::EnvironmentRead).await?.workspace.id.clone();
-    let rows = caller.checked(caller.store().environments(&workspace).await)?;
+    let rows = caller.checked(caller.store().named_environments(&workspace).await)?;
     let versions = caller.checked(caller.store().environment_versions(&workspace, None).await)?;
     describe(caller, rows, versions).await
 }
@@ -91,26 +91,26 @@ pub async fn find(caller: &Caller, name: &str) -> Result<EnvironmentView, AppErr
     let workspace = caller.authorise(Action::EnvironmentRead).await?.workspace.id.clone();
     let nobody = || AppError::not_found("environment");
     let name = ComputeName::parse(name).map_err(|_| nobody())?;
-    let row = caller.checked(caller.store().environment(&workspace, &name).await)?.ok_or_else(nobody)?;
+    let row = caller.checked(caller.store().named_environment(&workspace, &name).await)?.ok_or_else(nobody)?;
     let versions = caller.checked(caller.store().environment_versions(&workspace, Some(&name)).await)?;
     describe(caller, vec![row], versions).await?.pop().ok_or_else(nobody)
 }
 
 async fn describe(
     caller: &Caller,
-    rows: Vec<EnvironmentRow>,
+    rows: Vec<NamedEnvironment>,
     versions: Vec<EnvironmentVersion>,
 ) -> Result<Vec<EnvironmentView>, AppError> {
-    let library = caller.studio.environments().library();
+    let named = caller.studio.environments().named();
     let mut read = Vec::with_capacity(versions.len());
     for version in versions {
         let listed = Recipe::parse(&version.recipe, None).map_or(0, |recipe| recipe.lines().len());
-        let hash = library.hash_of(&version).await;
+        let hash = named.hash_of(&version).await;
         read.push((version, listed, hash));
     }
     let hashes: BTreeSet<EnvironmentHash> =
         read.iter().filter_map(|(_, _, hash)| hash.as_ref().ok().copied().flatten()).collect();
-    let states = caller.checked(library.states(&hashes).await)?;
+    let states = caller.checked(named.states(&hashes).await)?;
     let workspace = caller.actor()?.workspace.id.clone();
     let mut jobs: BTreeMap<ComputeName, Vec<(JobId, u32)>> = ask(caller, move |world| {
         let mut found: BTreeMap<ComputeName, Vec<(JobId, u32)>> = BTreeMap::new();
@@ -146,7 +146,7 @@ async fn describe(
 
 /// Reads what somebody wrote, for this server's Python.
 async fn read(caller: &Caller, recipe: &str) -> Result<Recipe, Problem> {
-    let python = caller.studio.environments().library().python().await.ok();
+    let python = caller.studio.environments().named().python().await.ok();
     Recipe::parse(recipe, python.as_ref().map(|python| python.version.as_str()))
 }
 
@@ -207,8 +207,8 @@ async fn save(
     };
     let actor = caller.actor()?;
     let (workspace, author) = (actor.workspace.id.clone(), caller.author(why)?);
-    let library = caller.studio.environments().library();
-    let hash = library.hash(&recipe).await.ok().filter(|_| request.build && library.builds());
+    let named = caller.studio.environments().named();
+    let hash = named.hash(&recipe).await.ok().filter(|_| request.build && named.builds());
     let new = NewVersion {
         name: &name,
         is_new,
@@ -220,13 +220,13 @@ async fn save(
     let by = (&actor.person.id, actor.person.name.as_str());
     let version = caller.checked(tx.add_environment_version(&workspace, &author, by, &new).await)?;
     let version = version.map_err(AppError::invalid)?;
-    if let Some(hash) = hash.filter(|hash| library.ready(*hash).is_none()) {
+    if let Some(hash) = hash.filter(|hash| named.ready(*hash).is_none()) {
         caller.checked(tx.want_environment_build(&workspace, &author, (&name, version), hash).await)?;
     }
     caller.checked(tx.commit().await)?;
     match hash {
-        Some(hash) if library.ready(hash).is_none() => library.need(hash),
-        _ => library.refresh_kernels().await,
+        Some(hash) if named.ready(hash).is_none() => named.need(hash),
+        _ => named.refresh_kernels().await,
     }
     Ok((name, version))
 }
@@ -238,8 +238,8 @@ pub async fn build(caller: &Caller, name: &str, version: Option<u32>, why: &str)
     let found = view.version(version).ok_or_else(|| AppError::not_found("version"))?;
     let number = found.row.version;
     let refuse = |code: &str, message: String| Err(AppError::refused(code, message));
-    let library = caller.studio.environments().library();
-    if !library.builds() {
+    let named = caller.studio.environments().named();
+    if !named.builds() {
         let message = "Building is switched off on this server, by the setting environment, or it makes no nodes.";
         return refuse("environment-off", message.into());
     }
@@ -261,7 +261,7 @@ pub async fn build(caller: &Caller, name: &str, version: Option<u32>, why: &str)
     let mut tx = caller.begin(Action::EnvironmentWrite, whose).await?;
     caller.checked(tx.want_environment_build(&workspace, &author, (&view.row.name, number), hash).await)?;
     caller.checked(tx.commit().await)?;
-    library.need(hash);
+    named.need(hash);
     Ok(number)
 }
 
@@ -274,11 +274,11 @@ pub async fn delete(caller: &Caller, name: &str, why: &str) -> Result<(), AppErr
     }
     let (workspace, author) = (caller.actor()?.workspace.id.clone(), caller.author(why)?);
     let mut tx = caller.begin(Action::EnvironmentWrite, whose).await?;
-    if !caller.checked(tx.delete_environment(&workspace, &author, &view.row.name).await)? {
+    if !caller.checked(tx.delete_named_environment(&workspace, &author, &view.row.name).await)? {
         return Err(AppError::not_found("environment"));
     }
     caller.checked(tx.commit().await)?;
-    caller.studio.environments().library().refresh_kernels().await;
+    caller.studio.environments().named().refresh_kernels().await;
     Ok(())
 }
 
@@ -289,7 +289,7 @@ pub async fn in_use(caller: &Caller, view: &EnvironmentView) -> Option<String> {
         let users = view.users();
         return Some(format!("{count} it: {users}. Wait until they are over, or cancel them."));
     }
-    let running = caller.studio.environments().library().running().await;
+    let running = caller.studio.environments().named().running().await;
     let used = view.versions.iter().find(|version| version.hash.is_some_and(|hash| running.contains(&hash)))?;
     let number = used.row.version;
     Some(format!("A notebook or a program runs with version {number} of it. Shut that kernel down first."))
@@ -366,14 +366,14 @@ pub async fn pin(caller: &Caller, text: &str, field: &str) -> Result<Result<Opti
         return refuse(format!("{which} The page Environments lists what there is."));
     };
     let shown = format!("{}:{}", version.name, version.version);
-    let library = caller.studio.environments().library();
-    let hash = match library.hash_of(&version).await {
+    let named = caller.studio.environments().named();
+    let hash = match named.hash_of(&version).await {
         Ok(Some(hash)) => hash,
         Ok(None) => return refuse(format!("The list of {shown} cannot be read any more. Make a new version of it.")),
         Err(failure) => return refuse(format!("{shown} cannot be used: {failure}")),
     };
-    library.claim(hash);
-    let ended = match caller.checked(library.state(hash).await)? {
+    named.claim(hash);
+    let ended = match caller.checked(named.state(hash).await)? {
         BuildState::Ready(_) => Some(EndedAs::Succeeded),
         BuildState::Failed { failure, .. } if failure.line.is_some() => {
             let (why, help) = (failure.why, failure.help);
@@ -381,19 +381,19 @@ pub async fn pin(caller: &Caller, text: &str, field: &str) -> Result<Result<Opti
                 "The environment {shown} could not be built. {why} {help} Then make a new version of it."
             ));
         }
-        _ if !library.builds() => {
+        _ if !named.builds() => {
             return refuse(format!("The environment {shown} is not built, and this server builds none."));
         }
         _ => None,
     };
-    library.note_use(&workspace, &version, hash).await;
+    named.note_use(&workspace, &version, hash).await;
     Ok(Ok(Some(Pinned { name: version.name, version: version.version, hash, ended })))
 }
 
 /// How far the build is that a job waits for, in numbers.
 pub async fn progress(caller: &Caller, hash: EnvironmentHash) -> Result<Option<String>, AppError> {
-    let library = caller.studio.environments().library();
-    Ok(match caller.checked(library.state(hash).await)? {
+    let named = caller.studio.environments().named();
+    Ok(match caller.checked(named.state(hash).await)? {
         BuildState::Building { phase, packages, since } => {
             let seconds = (atelier_engine::clock::now().0 - since.0).max(0) / 1_000;
             let known = match packages {
@@ -412,7 +412,7 @@ pub async fn progress(caller: &Caller, hash: EnvironmentHash) -> Result<Option<S
 
 /// The log of a version's last build, as text; none if there is none. Needs `environment.read`.
 pub async fn log(caller: &Caller, version: &VersionView) -> Option<String> {
-    let path = caller.studio.environments().library().log(version.hash?)?;
+    let path = caller.studio.environments().named().log(version.hash?)?;
     let read = tokio::task::spawn_blocking(move || std::fs::read(path)).await.ok()?.ok()?;
     Some(String::from_utf8_lossy(&read).into_owned())
 }
@@ -440,8 +440,8 @@ pub async fn freeze(caller: &Caller, name: &str) -> Result<FrozenView, AppError>
     let read = tokio::task::spawn_blocking(move || frozen(&folder)).await;
     let found = caller.checked(caller.checked(read)?)?;
     let environments = caller.studio.environments();
-    let base = environments.in_use();
-    let list = caller.checked(environments.requirements().await)?;
+    let base = environments.base().in_use();
+    let list = caller.checked(environments.base().requirements().await)?;
     let mut lines = vec![format!("# Frozen from the instance {}: what its owner installed", subject.name)];
     lines.extend(found.packages.iter().map(|(name, version)| format!("{name}=={version}")));
     for (name, version) in &found.elsewhere {
@@ -480,7 +480,7 @@ pub async fn of_kernel(caller: &Caller, kernel: &str) -> Result<Option<String>, 
 pub async fn same_as(caller: &Caller, instance: &str) -> Result<Option<String>, AppError> {
     let frozen = freeze(caller, instance).await?;
     let (Ok(recipe), true) = (read(caller, &frozen.recipe).await, frozen.elsewhere.is_empty()) else { return Ok(None) };
-    let Ok(hash) = caller.studio.environments().library().hash(&recipe).await else { return Ok(None) };
+    let Ok(hash) = caller.studio.environments().named().hash(&recipe).await else { return Ok(None) };
     let all = list(caller).await?;
     let same = all.iter().flat_map(|view| &view.versions).filter(|version| version.hash == Some(hash));
     let newest = same.max_by_key(|version| version.row.created_at);

@@ -23,7 +23,7 @@ pub struct EnvironmentList {
 /// All environments. Needs `environment.read`.
 pub async fn environments(caller: &Caller) -> Result<EnvironmentList, AppError> {
     let kept_days = caller.studio.settings().keep_environments_days;
-    let builds = caller.studio.environments().library().builds();
+    let builds = caller.studio.environments().named().builds();
     Ok(EnvironmentList { rows: list(caller).await?, kept_days, builds })
 }
 
@@ -87,9 +87,9 @@ pub async fn environment_form(caller: &Caller, of: &str, from: &str) -> Result<E
     let frozen = if from.is_empty() { None } else { Some(freeze(caller, from).await?) };
     let own = list(caller).await?.into_iter().filter(|view| may_any || view.row.owner == me);
     let own = own.map(|view| view.row.name.to_string()).collect();
-    let library = caller.studio.environments().library();
-    let python = library.python().await.map(|python| python.version).unwrap_or_default();
-    Ok(EnvironmentForm { of, frozen, own, python, builds: library.builds() })
+    let named = caller.studio.environments().named();
+    let python = named.python().await.map(|python| python.version).unwrap_or_default();
+    Ok(EnvironmentForm { of, frozen, own, python, builds: named.builds() })
 }
 
 /// What the page that compares two knows.

@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn every_state_has_a_line() {
-        for state in InstanceState::ALL {
+        for state in &InstanceState::ALL {
             assert!(!said(&Plan::default(), *state).is_empty(), "{state:?}");
         }
     }

@@ -162,6 +162,7 @@ impl Why {
             Verdict::NodeLost { .. } | Verdict::Preempted { .. } => Some("Run it again, or allow retries."),
             Verdict::StartFailed { .. } => Some("Look whether the program exists on the node."),
             Verdict::ComputeGone { .. } => Some("Copy the job and choose another compute."),
+            Verdict::Filled { filled } => Some(filled.next_step()),
             Verdict::EnvironmentFailed { .. } => {
                 Some("Make a new version of the environment without that line, and copy the job.")
             }

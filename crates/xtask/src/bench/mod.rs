@@ -28,7 +28,10 @@ mod ssh;
 mod studio;
 mod turns;
 
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
 
@@ -224,6 +227,10 @@ const SIGN_IN_CONNECTIONS: usize = 16;
 const PAGES_PER_SECOND: f64 = 100.0;
 const PAGE_CONNECTIONS: usize = 4;
 
+/// Connections of strangers: as many as a server has places for, and some that are slow.
+const SILENT: usize = 4_096;
+const SLOW: usize = 1_000;
+
 const HOME: &str = "/w/studio";
 const PEOPLE_PAGE: &str = "/w/studio/admin/people";
 const SIGN_IN_PAGE: &str = "/sign-in";
@@ -377,6 +384,9 @@ fn web(program: &Program<'_>, lasting: Duration, report: &mut Report) -> Result<
     step("Signing in while pages are loaded", || sign_ins(&server, &accounts, &cookie, lasting, report))?;
     turn.pass()?;
 
+    step("Loading pages while strangers hold connections", || strangers(&server, &cookie, lasting, report))?;
+    turn.pass()?;
+
     step("Leaving the server alone", || {
         pause(IDLE);
         report.add("idle resident memory after the load", AtMost(40.0), server.memory_mb("VmRSS")?, "MB");
@@ -448,6 +458,46 @@ fn sign_ins(
         loaded.percentile_ms(0.99),
         "ms",
     );
+    Ok(())
+}
+
+/// Somebody reads pages while strangers hold connections over which they say nothing, or only a byte now and
+/// then.
+fn strangers(server: &running::Running, cookie: &str, lasting: Duration, report: &mut Report) -> Result<()> {
+    let port = server.port();
+    let open = |count: usize| -> Result<Vec<TcpStream>> {
+        let one = |_| TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+        (0..count).map(one).collect::<std::io::Result<_>>().map_err(|error| {
+            Failure::new(format!("{count} connections could not be opened; does `ulimit -n` allow 8,192? {error}"))
+        })
+    };
+    let page = http::request("GET", PEOPLE_PAGE, port, &studio::page_headers(cookie), "");
+    let pages = vec![page; (PAGES_PER_SECOND * lasting.as_secs_f64()) as usize];
+    let (silent, mut slow) = (open(SILENT)?, open(SLOW)?);
+    let is_over = AtomicBool::new(false);
+    let loaded = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut head = b"GET / HTTP/1.1\r\nx-slow: ".iter().chain(std::iter::repeat(&b'x'));
+            while !is_over.load(Ordering::Relaxed) {
+                let Some(byte) = head.next() else { break };
+                // Those that the server has closed are no load any more; a stranger would open others.
+                slow.retain_mut(|stream| stream.write_all(&[*byte]).is_ok());
+                while slow.len() < SLOW
+                    && let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+                {
+                    slow.push(stream);
+                }
+                pause(Duration::from_millis(250));
+            }
+        });
+        let loaded = load::at_a_pace(port, PAGE_CONNECTIONS, PAGES_PER_SECOND, pages);
+        is_over.store(true, Ordering::Relaxed);
+        loaded
+    })?;
+    drop(silent);
+    let what = format!("People, with {SILENT} silent and {SLOW} slow connections of strangers");
+    report.add(format!("{what}: p50"), Context, loaded.percentile_ms(0.5), "ms");
+    report.add(format!("{what}: p99"), AtMost(100.0), loaded.percentile_ms(0.99), "ms");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The question before something is done to instances: each with what will come of it.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::verb::{InstanceVerb, Verb};
 use atelier_domain::paths;
 use atelier_domain::text::counted;
@@ -8,7 +8,7 @@ use atelier_studio::instances::bulk::{Judged, Outcome, judge, verb_of};
 use atelier_studio::secret::random_token;
 use leptos::prelude::*;
 
-use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, Page, Tone, Why};
+use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, NothingToDo, Page, Tone};
 use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::instances::pages::detail::parts::icon;
 use crate::server::caller::here;
@@ -17,8 +17,7 @@ use crate::server::page;
 /// Asks before something is done to instances. Script shows the card as a dialog on the page one came from.
 #[component]
 pub fn ConfirmInstancesPage() -> impl IntoView {
-    let place = Place { nav: NavItem::Compute, needs: Some((Action::InstanceRead, Whose::Others)), topics: &[] };
-    studio(place, |visit| {
+    studio(Place::of(NavItem::Compute, Action::InstanceRead, &[]), |visit| {
         let Some(verb) = verb_of(&param("verb")) else {
             return help::not_found(&visit.viewer, "way to change instances");
         };
@@ -83,11 +82,5 @@ fn nothing_to_do(judged: &[Judged], back: String) -> AnyView {
         [one] => (format!("Nothing to do for {}", one.name), why(one)),
         many => (format!("Nothing to do for these {}", many.len()), many.iter().map(why).collect::<Vec<_>>().join(" ")),
     };
-    html! {
-        <section class="confirm" data-confirm-card="">
-            <Why tone=Tone::Neutral title=title text=text>
-                <a class="btn" href=back data-confirm-cancel="">"Go back"</a>
-            </Why>
-        </section>
-    }
+    html! { <NothingToDo title=title text=text back=back/> }
 }

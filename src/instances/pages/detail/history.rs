@@ -3,7 +3,7 @@
 use atelier_studio::instances::detail::Decided;
 use leptos::prelude::*;
 
-use crate::components::{Card, Glyph, Pager, Query, Time};
+use crate::components::{Card, Glyph, Pager, Query, ago};
 use crate::frame::Visit;
 
 pub const PAGE: i64 = 50;
@@ -28,7 +28,6 @@ pub fn tab(visit: &Visit, query: &Query, decided: &Decided) -> AnyView {
 
 /// The lines, the newest first.
 pub fn list(visit: &Visit, decided: &Decided) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let lines: Vec<_> = decided
         .lines
         .iter()
@@ -37,7 +36,7 @@ pub fn list(visit: &Visit, decided: &Decided) -> AnyView {
             let (sentence, code) = (line.sentence.clone(), line.code.clone());
             view! {
                 <li data-state=state data-key=format!("{}-{}", line.revision, line.ordinal)>
-                    <Time at=line.at now=now zone=zone.clone()/>
+                    {ago(&visit.viewer, line.at)}
                     <Glyph name=glyph/>
                     <span>{sentence}<span class="l2 mono">{code}</span></span>
                 </li>

@@ -7,7 +7,7 @@ use atelier_studio::instances::usage::Usage;
 use atelier_studio::token_scope::TokenScope;
 use leptos::prelude::*;
 
-use crate::components::{Card, CodeBlock, Def, DefList, Time, TokenScopeCard};
+use crate::components::{Card, CodeBlock, Def, DefList, TokenScopeCard, ago};
 use crate::frame::Visit;
 use crate::instances::pages::detail::scripts::Texts;
 use crate::instances::pages::detail::{awake, charts, history, scripts, ssh, waterfall};
@@ -98,7 +98,6 @@ fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
         None => "none".to_owned(),
     };
     let tags = tags(detail).map(|tags| view! { <Def term="Tags">{tags}</Def> });
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let instance = &detail.view.instance;
     let is_by_owner = *instance.creator() == instance.owner;
     let by = if is_by_owner { String::new() } else { format!(" by {}", instance.creator_name) };
@@ -108,7 +107,7 @@ fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
     let site = (!site.is_empty()).then(|| view! { <Def term="Site">{site}</Def> });
     let (edit, plan) = (paths::instance_tab(slug, name, "settings"), paths::instance_schedules(slug, name));
     let edit = html! { <a class="xs" href=edit>"Settings"</a> };
-    let (operation, created) = (detail.operation(&zone), instance.created);
+    let (operation, created) = (detail.operation(&visit.viewer.time_zone), ago(&visit.viewer, instance.created));
     html! {
         <Card heading="Details" action=edit>
             <DefList>
@@ -118,7 +117,7 @@ fn facts(visit: &Visit, detail: &InstanceDetail) -> AnyView {
                 <Def term="Quota">{quota}</Def>
                 <Def term="Scripts">{scripts}</Def>
                 {site}
-                <Def term="Created"><Time at=created now=now zone=zone/>{by}</Def>
+                <Def term="Created">{created}{by}</Def>
                 {tags}
             </DefList>
         </Card>

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 
 use crate::components::{
     Card, Choice, ChoiceKind, ChoiceList, Field, Icon, LinkButton, Look, PostForm, Query, SubmitButton, TableWrap,
-    TextField, Tone, Why,
+    TextField, Tone, Why, heads,
 };
 use crate::form::FormState;
 use crate::frame::Visit;
@@ -32,6 +32,7 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
         );
         html! { <Card heading="Add an application"><p class="muted">{words}</p></Card> }
     };
+    let heads = heads(&[("Application", ""), ("How it does", ""), ("Command", ""), ("Actions", "sr")]);
     let every = detail.apps.iter().any(|app| app.look == AppLook::Starting).then_some("2");
     html! {
         <div class="stack">
@@ -40,14 +41,7 @@ pub fn tab(visit: &Visit, query: &Query, detail: &InstanceDetail) -> AnyView {
                 <TableWrap scrolls="Applications">
                     <table class="table">
                         <caption class="sr">"Applications"</caption>
-                        <thead>
-                            <tr>
-                                <th scope="col">"Application"</th>
-                                <th scope="col">"How it does"</th>
-                                <th scope="col">"Command"</th>
-                                <th scope="col"><span class="sr">"Actions"</span></th>
-                            </tr>
-                        </thead>
+                        <thead><tr>{heads}</tr></thead>
                         <tbody>{rows}</tbody>
                     </table>
                 </TableWrap>
@@ -250,24 +244,23 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
     ];
     html! {
         <Field
-            label="Name" name="name" value=state.value("name", &draft.name) problem=state.problem("name") required=true
-            maxlength=16_u32 autocomplete="off"
+            form=state label="Name" name="name" value=&draft.name required=true maxlength=16_u32 autocomplete="off"
             help="3 to 16 of a–z, 0–9 and -. It is part of the application's address."
         />
         <Field
-            label="Name for people" name="label" value=state.value("label", &draft.label) problem=state.problem("label")
-            maxlength=MAX_LABEL as u32 autocomplete="off"
+            form=state label="Name for people" name="label" value=&draft.label maxlength=MAX_LABEL as u32
+            autocomplete="off"
         />
         <Field
-            label="Command" name="command" value=state.value("command", &draft.command) problem=state.problem("command")
-            required=true autocomplete="off" placeholder="python -m http.server {port} --bind 127.0.0.1"
+            form=state label="Command" name="command" value=&draft.command required=true autocomplete="off"
+            placeholder="python -m http.server {port} --bind 127.0.0.1"
             help="A program and its arguments; no shell reads them. {home} is the home folder."
         />
         <ChoiceList
             legend="It listens on" name="listens" kind=ChoiceKind::One choices=ways problem=state.problem("listens")
         />
         <Field
-            label="Port" name="port" kind="number" value=state.value("port", &port) problem=state.problem("port")
+            form=state label="Port" name="port" kind="number" value=&port
             help="From 1025 to 65534; left out for a socket."
         />
         <ChoiceList
@@ -275,17 +268,14 @@ fn fields(state: &FormState, draft: &AppDraft, edited: Option<&CustomApp>) -> An
             problem=state.problem("network")
         />
         <TextField
-            label="Variables" name="environment" value=state.value("environment", &variables.join("\n"))
-            problem=state.problem("environment") rows=3 help="One a line, such as MODE=production. Only you see them."
+            form=state label="Variables" name="environment" value=&variables.join("\n") rows=3
+            help="One a line, such as MODE=production. Only you see them."
         />
         <Field
-            label="Address that says whether it is ready" name="health" value=state.value("health", &draft.health)
-            problem=state.problem("health") autocomplete="off"
+            form=state label="Address that says whether it is ready" name="health" value=&draft.health
+            autocomplete="off"
             help="Asked until it answers, whatever the answer, unless that is a failure of the application."
         />
-        <Field
-            label="Page that opens" name="page" value=state.value("page", &draft.page) problem=state.problem("page")
-            autocomplete="off"
-        />
+        <Field form=state label="Page that opens" name="page" value=&draft.page autocomplete="off"/>
     }
 }

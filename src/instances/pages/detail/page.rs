@@ -1,6 +1,6 @@
 //! The page of one instance: its head, and the tab that the address names.
 
-use atelier_domain::access::{Action, Whose};
+use atelier_domain::access::Action;
 use atelier_domain::compute::verb::Verb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -38,11 +38,7 @@ const TABS: [(&str, &str); 8] = [
 
 #[component]
 pub fn InstancePage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Compute,
-        needs: Some((Action::InstanceRead, Whose::Others)),
-        topics: &[Topic::Instances, Topic::Schedules, Topic::Jobs],
-    };
+    let place = Place::of(NavItem::Compute, Action::InstanceRead, &[Topic::Instances, Topic::Schedules, Topic::Jobs]);
     studio(place, |visit| {
         let (name, query, caller) = (param("name"), Query::here(), here());
         let last = query.path().rsplit('/').next().unwrap_or_default().to_owned();

@@ -31,16 +31,13 @@ pub fn person_field(
     first: &str,
     help: &str,
 ) -> AnyView {
-    let (value, problem) = (state.value(name, ""), state.problem(name));
     if people.len() < usize::try_from(OFFERED).unwrap_or(usize::MAX) {
         let all = people.iter().map(|one| (one.id.to_string(), format!("{} ({})", one.name, one.email)));
         let options = std::iter::once((String::new(), first.to_owned())).chain(all).collect();
-        html! { <SelectField id=id label=label name=name options=options value=value problem=problem help=help/> }
+        html! { <SelectField form=state id=id label=label name=name options=options help=help/> }
     } else {
         let help = format!("Their address here. {help}").trim().to_owned();
-        html! {
-            <Field id=id label=label name=name value=value problem=problem required=true autocomplete="off" help=help/>
-        }
+        html! { <Field form=state id=id label=label name=name required=true autocomplete="off" help=help/> }
     }
 }
 

@@ -9,7 +9,7 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::instances::scripts::text_of as script_text;
 use leptos::prelude::*;
 
-use crate::components::{Card, CodeBlock, Field, LinkButton, Look, PostForm, SubmitButton, TextField, Tone, Why};
+use crate::components::{Card, CodeBlock, Field, LinkButton, PostForm, SaveRow, SubmitButton, TextField, Tone, Why};
 use crate::frame::Visit;
 use crate::instances::http::scripts::FORM;
 use crate::instances::pages::detail::parts::blocked;
@@ -179,11 +179,7 @@ pub fn form(visit: &Visit, detail: &InstanceDetail, texts: &Texts) -> AnyView {
                     {not_own}
                     {creation}
                     {startup}
-                    <div class="row">
-                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
-                            "Save scripts"
-                        </SubmitButton>
-                    </div>
+                    <SaveRow label="Save scripts" disabled_because=because/>
                 </form>
             </Card>
         </section>
@@ -203,25 +199,17 @@ fn fields(state: &crate::form::FormState, kind: ScriptKind, text: &str, script: 
         <fieldset class="field stack-s script">
             <legend class="label">{label(kind)}</legend>
             <TextField
-                label="Text" name=script_name id=format!("f-{script_name}") value=state.value(script_name, text)
-                problem=state.problem(script_name) rows=6
+                form=state label="Text" name=script_name id=format!("f-{script_name}") value=text rows=6
                 help=format!("{help} At most {} KiB; a first line such as #!/usr/bin/env python3 is \
-                              kept.", MAX_SCRIPT_BYTES / 1_024)
+                      kept.", MAX_SCRIPT_BYTES / 1_024)
             />
             <div class="cols-3 fields narrow-stacks">
                 <div class="field">
                     <label for=file_id.clone()>"Or a file"<span class="opt">"optional"</span></label>
                     <input class="input" type="file" id=file_id name=file_name/>
                 </div>
-                <Field
-                    label="Arguments" name=arguments_name value=state.value(arguments_name, &arguments)
-                    problem=state.problem(arguments_name) autocomplete="off"
-                />
-                <Field
-                    label="Time limit, min" name=limit_name kind="number"
-                    value=state.value(limit_name, &limit.to_string())
-                    problem=state.problem(limit_name)
-                />
+                <Field form=state label="Arguments" name=arguments_name value=&arguments autocomplete="off"/>
+                <Field form=state label="Time limit, min" name=limit_name kind="number" value=&limit.to_string()/>
             </div>
         </fieldset>
     }

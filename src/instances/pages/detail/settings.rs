@@ -10,7 +10,7 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::sizes::row::SizeRow;
 use leptos::prelude::*;
 
-use crate::components::{Card, Checkbox, Field, LinkButton, Look, PostForm, SizeTable, SubmitButton, TagsCard};
+use crate::components::{Card, Checkbox, Field, LinkButton, Look, PostForm, SaveRow, SizeTable, TagsCard};
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::{asks_at, blocked, icon};
 use crate::instances::pages::detail::scripts;
@@ -84,8 +84,8 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
             <Card heading="Idle shutdown and quota">
                 <PostForm function="configure_instance" state=state.clone() hidden=hidden>
                     <Field
-                        label="Stop after so many minutes without activity" name="idle" kind="number"
-                        value=state.value("idle", &minutes) problem=state.problem("idle") help=help readonly=fixed
+                        form=&state label="Stop after so many minutes without activity" name="idle" kind="number"
+                        value=&minutes help=help readonly=fixed
                     />
                     <fieldset class="field stack-s">
                         <legend class="label">"What counts as activity"</legend>
@@ -97,11 +97,7 @@ fn idle(visit: &Visit, detail: &InstanceDetail, because: Option<String>) -> AnyV
                         name="keeps_quota" label="Keep its quota while it is stopped" ticked=keeps
                         help="Then it can always start again; else others may use its share meanwhile."
                     />
-                    <div class="row">
-                        <SubmitButton look=Look::Plain pending="Saving…" icon="check" disabled_because=because>
-                            "Save"
-                        </SubmitButton>
-                    </div>
+                    <SaveRow label="Save" disabled_because=because/>
                 </PostForm>
             </Card>
         </section>
@@ -133,12 +129,10 @@ fn size(visit: &Visit, detail: &InstanceDetail, sizes: Vec<SizeRow>) -> AnyView 
                 <PostForm function="resize_instance" state=state.clone() hidden=hidden>
                     <SizeTable rows=sizes chosen=chosen problem=state.problem("size") for_oneself=true/>
                     <Field
-                        label="Why" name="why" id="resize-why" value=state.value("why", "") problem=state.problem("why")
-                        autocomplete="off" maxlength=MAX_WHY as u32 help="Goes to the history with your name."
+                        form=&state label="Why" name="why" id="resize-why" autocomplete="off" maxlength=MAX_WHY as u32
+                        help="Goes to the history with your name."
                     />
-                    <div class="row">
-                        <SubmitButton look=Look::Plain pending="Changing…" icon="cpu">"Change size"</SubmitButton>
-                    </div>
+                    <SaveRow label="Change size" icon="cpu" pending="Changing…"/>
                 </PostForm>
             </Card>
         </section>

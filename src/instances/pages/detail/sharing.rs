@@ -7,7 +7,9 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::instances::sharing::{ShareRow, SharingView};
 use leptos::prelude::*;
 
-use crate::components::{Card, Field, Look, PostForm, SelectField, SubmitButton, Table, Time, Who, heads};
+use crate::components::{
+    Card, Field, Look, PostForm, SaveRow, SelectField, SubmitButton, Table, Who, ago, ago_or, at_time, heads,
+};
 use crate::frame::Visit;
 use crate::instances::pages::detail::parts::person_field;
 
@@ -49,16 +51,12 @@ fn list(visit: &Visit, detail: &InstanceDetail, rows: &[ShareRow]) -> AnyView {
 }
 
 fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
-    let time = |at| view! { <Time at=at now=now zone=zone.clone()/> };
-    let until = match row.until {
-        Some(until) => html! { <Time at=until now=now zone=zone.clone() absolute=true/> },
-        None => "no end".into_any(),
-    };
-    let used = row.used_at.map_or_else(|| "never".into_any(), |at| time(at).into_any());
+    let viewer = &visit.viewer;
+    let until = row.until.map_or_else(|| "no end".into_any(), |until| at_time(viewer, until));
+    let used = ago_or(viewer, row.used_at, "never");
     let level = match row.opens {
         Some(level) => format!("to {}", level.key()),
-        None if row.until.is_some_and(|until| until <= now) => "its time is over".to_owned(),
+        None if row.until.is_some_and(|until| until <= viewer.now) => "its time is over".to_owned(),
         None if row.person.state == AccountState::Disabled => "opens nothing: the account is disabled".to_owned(),
         None if !can_be_looked_at(&row.app) => "opens nothing: it cannot be shared to read".to_owned(),
         None => "opens nothing: the account cannot be used".to_owned(),
@@ -72,7 +70,7 @@ fn line(visit: &Visit, detail: &InstanceDetail, row: &ShareRow) -> AnyView {
             <th scope="row"><Who name=row.person.name.clone()/></th>
             <td data-label="Application"><span class="l1">{row.label.clone()}</span><span class="l2">{level}</span></td>
             <td data-label="Until">{until}</td>
-            <td class="c-owner">{time(row.since)}</td>
+            <td class="c-owner">{ago(viewer, row.since)}</td>
             <td data-label="Last used">{used}</td>
             <td class="right">
                 <PostForm function="revoke_share" class="row-tight" hidden=hidden>
@@ -98,22 +96,15 @@ fn form(visit: &Visit, detail: &InstanceDetail, view: &SharingView) -> AnyView {
         <PostForm function="share_app" state=state.clone() hidden=hidden>
             <div class="cols-2">
                 {person}
-                <SelectField
-                    id="share-app" label="Application" name="app" options=apps value=state.value("app", "")
-                    problem=state.problem("app")
-                />
+                <SelectField form=&state id="share-app" label="Application" name="app" options=apps/>
             </div>
             <div class="cols-2">
                 <SelectField
-                    id="share-level" label="What they may do" name="level" options=levels
-                    value=state.value("level", "read") problem=state.problem("level")
+                    form=&state id="share-level" label="What they may do" name="level" options=levels value="read"
                 />
-                <Field
-                    id="share-until" label="Until" name="until" kind="datetime-local" value=state.value("until", "")
-                    problem=state.problem("until") help=zone
-                />
+                <Field form=&state id="share-until" label="Until" name="until" kind="datetime-local" help=zone/>
             </div>
-            <div class="row"><SubmitButton pending="Sharing…" icon="users">"Share"</SubmitButton></div>
+            <SaveRow label="Share" look=Look::Primary icon="users" pending="Sharing…"/>
         </PostForm>
     }
 }

@@ -5,7 +5,7 @@ use atelier_studio::instances::detail::InstanceDetail;
 use atelier_studio::instances::ssh::SshView;
 use leptos::prelude::*;
 
-use crate::components::{Card, CodeBlock, Def, DefList, Look, PostForm, SubmitButton, Time};
+use crate::components::{Card, CodeBlock, Def, DefList, Look, PostForm, SubmitButton, ago};
 use crate::frame::Visit;
 
 /// The card; nothing for whom it does not concern.
@@ -27,7 +27,7 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
             </p>
         },
         (Some(directions), Some(since)) => {
-            let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
+            let since = ago(&visit.viewer, since);
             let keys = (ssh.keys == 0).then(|| {
                 view! {
                     <p class="err" role="status">
@@ -44,7 +44,7 @@ pub fn card(visit: &Visit, detail: &InstanceDetail, ssh: Option<&SshView>) -> Op
                 {keys}
                 <DefList>
                     <Def term="Open now">{open}</Def>
-                    <Def term="On since"><Time at=since now=now zone=zone/></Def>
+                    <Def term="On since">{since}</Def>
                     <Def term="The server’s key"><code class="wrap">{fingerprint}</code></Def>
                 </DefList>
                 <CodeBlock text=command label="Terminal"/>

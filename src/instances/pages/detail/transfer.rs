@@ -1,6 +1,5 @@
 //! Asks before an instance is transferred: what goes along, and what doesn't.
 
-use atelier_domain::access::Whose;
 use atelier_domain::compute::verb::Verb;
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
@@ -16,12 +15,7 @@ use crate::server::caller::here;
 /// Asks to whom an instance is given.
 #[component]
 pub fn TransferPage() -> impl IntoView {
-    let place = Place {
-        nav: NavItem::Compute,
-        needs: Some((Verb::TransferInstance.right(), Whose::Own)),
-        topics: &[Topic::Instances],
-    };
-    studio(place, |visit| {
+    studio(Place::own(NavItem::Compute, Verb::TransferInstance.right(), &[Topic::Instances]), |visit| {
         let (name, caller) = (param("name"), here());
         let read = async move { transfer_question(&caller?, &name).await };
         load(visit.viewer.clone(), read, move |view| ask(&visit, view))

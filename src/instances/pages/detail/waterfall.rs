@@ -6,7 +6,7 @@ use atelier_studio::instances::apps::seconds;
 use atelier_studio::instances::view::StartView;
 use leptos::prelude::*;
 
-use crate::components::{Card, Time};
+use crate::components::{Card, Fall, FallBar, ago};
 use crate::frame::Visit;
 
 /// The card with the last start; nothing before the first.
@@ -17,9 +17,8 @@ pub fn card(visit: &Visit, start: Option<&StartView>) -> AnyView {
         (Some(took), false) => format!("Last start took {}", self::took(took)),
         (None, false) => "It is starting".to_owned(),
     };
-    let (now, zone) = (visit.viewer.now, visit.viewer.time_zone.clone());
     let by = if start.by.is_empty() { String::new() } else { format!(", {}", start.by) };
-    let note = view! { <span class="note"><Time at=start.at now=now zone=zone/>{by}</span> };
+    let note = view! { <span class="note">{ago(&visit.viewer, start.at)}{by}</span> };
     let bars = bars(start);
     let longest = start.bars.iter().max_by_key(|bar| bar.took).filter(|_| start.took.is_some());
     let foot = longest.filter(|bar| bar.took >= Span::seconds(10)).map(|bar| {
@@ -32,38 +31,16 @@ pub fn card(visit: &Visit, start: Option<&StartView>) -> AnyView {
 
 pub fn bars(start: &StartView) -> AnyView {
     let whole = whole(start).max(1) as f64;
-    let percent = |span: Span| (span.as_millis() as f64 / whole * 100.0).clamp(0.0, 100.0);
-    let rows: Vec<_> = start
-        .bars
-        .iter()
-        .map(|bar| {
-            let (x, width) = (format!("{:.2}%", percent(bar.after)), format!("{:.2}%", percent(bar.took).max(0.4)));
-            let class = format!("b {}", class(bar.step));
-            let more = if bar.is_running { " so far" } else { "" };
-            let dur = format!("{}{more}", took(bar.took));
-            view! {
-                <li>
-                    <span class="lab">{bar.step.label()}</span>
-                    <svg aria-hidden="true">
-                        <rect class="track" x="0" y="5" width="100%" height="2" rx="1"></rect>
-                        <rect class=class x=x y="1" width=width height="10" rx="2.5"></rect>
-                    </svg>
-                    <span class="dur">{dur}</span>
-                </li>
-            }
-        })
-        .collect();
-    let end = took(Span::millis(whole as u64));
-    html! {
-        <ol class="fall">
-            {rows}
-            <li class="axis" aria-hidden="true">
-                <span></span>
-                <span class="x"><span>"0 s"</span><span>{end}</span></span>
-                <span></span>
-            </li>
-        </ol>
-    }
+    let percent = |span: Span| span.as_millis() as f64 / whole * 100.0;
+    let bars = start.bars.iter().map(|bar| FallBar {
+        label: bar.step.label().to_owned(),
+        class: class(bar.step),
+        from: percent(bar.after),
+        width: percent(bar.took),
+        took: format!("{}{}", took(bar.took), if bar.is_running { " so far" } else { "" }),
+    });
+    let ends = ("0 s".to_owned(), took(Span::millis(whole as u64)));
+    html! { <Fall bars=bars.collect() ends=ends/> }
 }
 
 fn whole(start: &StartView) -> i64 {

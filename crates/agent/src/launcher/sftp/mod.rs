@@ -134,3 +134,19 @@ fn serve_one(handles: &mut Handles, kind: u8, reader: &mut Reader<'_>, answer: &
     }
     Ok(())
 }
+
+/// Reads a question in all the ways in which one can be meant.
+pub fn read(question: &[u8]) {
+    let mut reader = Reader(question);
+    let (Some(_), Some(_)) = (reader.byte(), reader.number()) else { return };
+    let rest = reader.0;
+    let _ = Reader(rest).handle();
+    let _ = Reader(rest).need_long();
+    let mut reader = Reader(rest);
+    let read = reader.path().and_then(|_| reader.need_number()).and_then(|_| reader.attributes());
+    let attributes = read.or_else(|_| {
+        let mut reader = Reader(rest);
+        reader.text().and_then(|_| reader.attributes())
+    });
+    let _ = attributes.map(|attributes| attributes.rights());
+}

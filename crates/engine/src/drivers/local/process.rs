@@ -12,7 +12,7 @@ use std::time::Duration;
 use atelier_domain::compute::NodeId;
 use atelier_protocol::AgentConfig;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, pidfd_open, pidfd_send_signal, prlimit};
 
 /// How long an agent may take to end its jobs and itself before it is killed.
 const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
@@ -55,6 +55,7 @@ pub(super) fn start(program: &Path, folder: &Path) -> Result<Ended, String> {
         command.env("_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:1000,muzzy_decay_ms:0");
         command.current_dir(folder).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let mut child = command.spawn()?;
+        bound_files(&child);
         // Reaped when it ends, if we are still there.
         let ended = Ended::default();
         let mark = Arc::clone(&ended);
@@ -66,6 +67,17 @@ pub(super) fn start(program: &Path, folder: &Path) -> Result<Ended, String> {
         Ok(ended)
     };
     began().map_err(|error| format!("its agent could not be started: {error}"))
+}
+
+/// The server has as many open files as the system gives; programs that go through all they could have need
+/// a number that they are through with soon.
+fn bound_files(agent: &std::process::Child) {
+    const MANY: u64 = 65_536;
+    let pid = i32::try_from(agent.id()).ok().and_then(Pid::from_raw);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|now| now > MANY) {
+        let _ = prlimit(pid, Resource::Nofile, Rlimit { current: Some(MANY), ..limit });
+    }
 }
 
 /// Waits until a fresh agent holds its lock; if it ends instead, its last words say why.

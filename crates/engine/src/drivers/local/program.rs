@@ -14,6 +14,10 @@ use sha2::{Digest as _, Sha256};
 /// So much of the beginning and of the end goes into the hash: a whole program would take a second to read.
 const PIECE: u64 = 1 << 20;
 
+/// Everybody may run it, nobody else may read it: then nobody can look into a process that runs it, from its
+/// first moment on.
+const MODE: u32 = 0o711;
+
 /// The agent as a program of its own, inside the server's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Carried {
@@ -38,7 +42,7 @@ pub(super) fn copy_to(folder: &Path, carried: Option<Carried>) -> Result<PathBuf
 fn unpack(folder: &Path, carried: Carried) -> io::Result<PathBuf> {
     let place = folder.join(format!("agent-{}", carried.hash));
     let length = carried.bytes.len() as u64;
-    if place.metadata().is_ok_and(|found| is_for_all(&found) && found.len() == length) {
+    if place.metadata().is_ok_and(|found| found.mode() & 0o777 == MODE && found.len() == length) {
         return Ok(place);
     }
     write(folder, &place, &mut &*carried.bytes)?;
@@ -71,9 +75,9 @@ fn place_own(folder: &Path) -> io::Result<PathBuf> {
 fn write(folder: &Path, place: &Path, program: &mut dyn io::Read) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let draft = folder.join(format!(".draft-{}", std::process::id()));
-    let mut out = File::options().write(true).create(true).truncate(true).mode(0o755).open(&draft)?;
+    let mut out = File::options().write(true).create(true).truncate(true).mode(MODE).open(&draft)?;
     io::copy(program, &mut out)?;
-    out.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    out.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(MODE))?;
     out.sync_all()?;
     drop(out);
     std::fs::rename(&draft, place)
@@ -81,7 +85,7 @@ fn write(folder: &Path, place: &Path, program: &mut dyn io::Read) -> io::Result<
 
 /// Whether everybody may run it: jobs are started by it, as their owners.
 fn is_for_all(program: &std::fs::Metadata) -> bool {
-    program.mode() & 0o005 == 0o005
+    program.mode() & 0o001 == 0o001
 }
 
 /// A hash of what tells two builds apart.
@@ -113,6 +117,7 @@ mod tests {
         assert_eq!(place, programs.join("agent-abc"));
         let said = std::process::Command::new(&place).output().expect("runs").stdout;
         assert_eq!(said, b"agent\n");
+        assert_eq!(place.metadata().expect("is there").mode() & 0o777, 0o711, "nobody else reads it");
         let first = place.metadata().expect("is there").ino();
         assert_eq!(copy_to(&programs, Some(CARRIED)), Ok(place.clone()));
         assert_eq!(place.metadata().expect("is there").ino(), first);

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+use super::super::base_status::{Built, LINES};
+use super::super::bounds::Bounded;
 use super::super::failure::{Ended, Failure, free_space};
-use super::super::guard::Guard;
+use super::super::guard::{Guard, Network};
 use super::super::process::{Cancel, Job, how};
 use super::super::recipe::{Kind, Python};
 use super::super::seal::seal;
 use super::super::shelf::{Lock, Shelf, remove};
-use super::super::status::{Built, LINES};
 use super::super::{FOR_PIP, Settings};
 use super::headers::missing_packages;
 use super::{EditorNews, EditorPhase, VERSION, name};
@@ -64,8 +65,9 @@ pub(super) fn install(
     if let Some(built) = shelf.look(&name()) {
         return Ok(built);
     }
-    let guard = Guard::choose(shelf.folder(), settings.has_own_users, Kind::Base, &python.program)?;
+    let guard = Guard::choose(shelf.folder(), settings.has_own_users, Kind::Base, &python.program, "")?;
     guard.check_python(&python.program)?;
+    let (bounded, guard) = Bounded::begin(settings.bounds, shelf.folder(), guard)?;
     let free = free_space(shelf.folder());
     if free < FREE {
         let why =
@@ -79,7 +81,8 @@ pub(super) fn install(
     let place = shelf.place(&name());
     // What somebody began and did not finish.
     remove(&place).map_err(|error| Failure::file("removed", &place, &error))?;
-    let built = Work::begin(settings, &shelf, python, &guard, &lock, cancel, tell).and_then(|mut work| work.all());
+    let built =
+        Work::begin(settings, &shelf, python, &guard, bounded, &lock, cancel, tell).and_then(|mut work| work.all());
     if built.is_err()
         && let Err(error) = remove(&place)
     {
@@ -131,6 +134,7 @@ impl<'a> Work<'a> {
         shelf: &'a Shelf,
         python: Python,
         guard: &'a Guard,
+        mut bounded: Bounded,
         lock: &'a Lock,
         cancel: &'a Cancel,
         tell: &'a mut dyn FnMut(EditorNews<'_>),
@@ -145,7 +149,8 @@ impl<'a> Work<'a> {
         let file = File::options().create(true).write(true).truncate(true).mode(0o600).open(&log);
         let file = file.map_err(|error| Failure::file("written", &log, &error))?;
         let (began, limit, doing) = (clock::instant(), settings.limit, EditorPhase::Node.words());
-        let job = Job { lock, cancel, folder: shelf.folder(), began, limit, log: file, doing };
+        bounded.watch(&[&place, &cache]);
+        let job = Job { lock, cancel, guard, bounded, folder: shelf.folder(), began, limit, log: file, doing };
         Ok(Self { job, shelf, python, guard, tell, pip: &settings.pip, place, scratch, cache, last: Vec::new() })
     }
 
@@ -283,7 +288,7 @@ impl<'a> Work<'a> {
     }
 
     fn command(&self, program: &OsStr) -> Command {
-        let mut command = self.guard.command(program, &[&self.place, &self.cache]);
+        let mut command = self.guard.command(program, &[&self.place, &self.cache], Network::Outgoing);
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.scratch.join("bin").display());
         command.env("PATH", path).env("LANG", "C.UTF-8").env("USER", "atelier").env("LOGNAME", "atelier");
         command.env("HOME", &self.scratch).env("TMPDIR", &self.scratch).current_dir("/");

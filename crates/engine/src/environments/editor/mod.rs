@@ -14,10 +14,10 @@ pub use headers::missing_packages;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::base_status::LINES;
 use super::failure::{Ended, Failure};
 use super::process::Cancel;
 use super::shelf::Shelf;
-use super::status::LINES;
 use super::{Built, Settings};
 use crate::clock;
 use crate::store::{self, Author, Store, WriteTx};

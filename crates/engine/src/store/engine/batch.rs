@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use atelier_domain::WorkspaceId;
 use atelier_domain::time::{Now, Timestamp};
 use sqlx::Row as _;
+use sqlx::any::AnyRow;
 
-use super::many::{Cell, Many, bind, in_list, run};
+use super::many::{Many, run};
 use super::trace::{Trace, json};
+use crate::store::sql::{Columns as _, Record as _, Sql, record};
 use crate::store::{Kind, Result, Store, WriteTx};
 
 /// A command that was answered before.
@@ -47,31 +49,34 @@ impl Store {
     /// change that is being committed, so what is read after this is what there is.
     pub(crate) async fn take_epoch(&self, engine: &str, only: Option<i64>) -> Result<Option<i64>> {
         let _in_line = self.write_lock.lock().await;
-        let text = "update installation set epoch = epoch + 1, engine = $2 where epoch = $1 or $1 < 0 or engine = $2 \
-                    returning epoch";
-        let query = sqlx::query_scalar(text).bind(only.unwrap_or(-1)).bind(engine);
-        Ok(query.fetch_optional(&self.writer).await?)
+        // In a transaction, so that its end is heard: a statement alone is made durable only after its row was
+        // read, and on a full disk it then is not, without a word.
+        let mut tx = self.writer.begin().await?;
+        let sql = Sql::new("update installation set epoch = epoch + 1, engine = ?").bind(engine);
+        let sql = sql.and("(epoch = ? or ? < 0 or engine = ?)");
+        let only = only.unwrap_or(-1);
+        let taken = sql.bind(only).bind(only).bind(engine).push(" returning epoch").value(&mut *tx).await?;
+        tx.commit().await?;
+        Ok(taken)
+    }
+
+    /// The mark of the engine that took the newest epoch.
+    pub(crate) async fn newest_engine(&self) -> Result<String> {
+        let _in_line = self.write_lock.lock().await;
+        Ok(sqlx::query_scalar("select engine from installation").fetch_one(&self.writer).await?)
     }
 
     /// Which of these commands were answered before, without writing anything.
     pub(crate) async fn answered(&self, ids: &[&str]) -> Result<Answered> {
-        let cells: Vec<Cell> = ids.iter().map(|id| Cell::from(*id)).collect();
         let mut answered = Answered::new();
-        for some in cells.chunks(1_024) {
-            let look = "select workspace_id, id, digest, answer from commands where id in ";
-            let text = in_list(look, self.kind(), some.len());
-            for row in self.reader.rows(bind(sqlx::query(&text), some)).await? {
-                answered.insert((row.get(0), row.get(1)), Known { digest: row.get(2), answer: row.get(3) });
+        for ids in ids.chunks(1_024) {
+            for row in look_up(ids).rows(&self.reader).await? {
+                add(&mut answered, &row)?;
             }
         }
         Ok(answered)
     }
-}
 
-/// What commands were answered, by workspace and id.
-pub(crate) type Answered = HashMap<(String, String), Known>;
-
-impl Store {
     /// Starts a batch, if nobody took a newer epoch, and looks up which of these commands were answered
     /// before. The epoch is asked for with the first statement, so an engine that was replaced finds out
     /// before it does anything.
@@ -81,33 +86,23 @@ impl Store {
         epoch: i64,
         ids: &[&str],
     ) -> Result<Option<(WriteTx<'_>, Answered)>> {
-        let take = "update installation set revision = revision + 1 where epoch = ";
-        let look = "select workspace_id, id, digest, answer from commands where id in ";
+        let take = Sql::new("update installation set revision = revision + 1");
+        let take = take.eq("epoch", epoch).push(" returning revision");
         let mut tx = self.begin_unnumbered(now).await?;
-        let mut revision: Option<i64> = None;
-        let mut answered = Answered::new();
-        let mut cells: Vec<Cell> = Vec::with_capacity(ids.len() + 1);
-        if self.kind() == Kind::Postgres || ids.is_empty() {
-            let text = format!("{take}$1 returning revision");
-            revision = sqlx::query_scalar(&text).bind(epoch).fetch_optional(&mut *tx.tx).await?;
-        } else {
-            cells.push(epoch.into());
-        }
-        cells.extend(ids.iter().map(|id| Cell::from(*id)));
-        // Filled up with the last one, so that there are few different texts.
-        let full = ids.len().next_power_of_two() - ids.len();
-        if let Some(last) = ids.last() {
-            cells.extend((0..full).map(|_| Cell::from(*last)));
-            let text = match self.kind() {
-                Kind::Sqlite => format!("{take}? returning revision;{}", in_list(look, self.kind(), ids.len() + full)),
-                Kind::Postgres => in_list(look, self.kind(), ids.len() + full),
-            };
-            for row in bind(sqlx::query(&text), &cells).fetch_all(&mut *tx.tx).await? {
-                if row.len() == 1 {
-                    revision = Some(row.get(0));
-                } else {
-                    answered.insert((row.get(0), row.get(1)), Known { digest: row.get(2), answer: row.get(3) });
-                }
+        let (mut revision, mut answered) = (None, Answered::new());
+        let rows = match self.kind() {
+            // Both with one trip to its thread.
+            Kind::Sqlite if !ids.is_empty() => take.then(look_up(ids)).rows(&mut tx.tx).await?,
+            _ => {
+                revision = take.value(&mut tx.tx).await?;
+                if ids.is_empty() { Vec::new() } else { look_up(ids).rows(&mut tx.tx).await? }
+            }
+        };
+        for row in rows {
+            if row.len() == 1 {
+                revision = Some(row.read("revision")?);
+            } else {
+                add(&mut answered, &row)?;
             }
         }
         Ok(revision.map(|revision| {
@@ -117,12 +112,26 @@ impl Store {
     }
 }
 
+/// What commands were answered, by workspace and id.
+pub(crate) type Answered = HashMap<(String, String), Known>;
+
+record!(Known { digest: "digest", answer: "answer" });
+
+/// The list is filled up with its last id, so that there are few different texts.
+fn look_up(ids: &[&str]) -> Sql {
+    let fill = ids.last().into_iter().cycle().take(ids.len().next_power_of_two() - ids.len());
+    Sql::select("workspace_id, id, digest, answer", "commands").within("id", ids.iter().chain(fill).copied())
+}
+
+fn add(answered: &mut Answered, row: &AnyRow) -> Result<()> {
+    answered.insert((row.read("workspace_id")?, row.read("id")?), Known::read(row)?);
+    Ok(())
+}
+
 impl WriteTx<'_> {
     /// Whether there is such a workspace.
     pub(crate) async fn has_workspace(&mut self, id: &WorkspaceId) -> Result<bool> {
-        let text = "select cast(1 as bigint) from workspaces where id = $1";
-        let found = sqlx::query(text).bind(id.as_str()).fetch_optional(&mut *self.tx).await?;
-        Ok(found.is_some())
+        Ok(Sql::select("1", "workspaces").eq("id", id).row(&mut self.tx).await?.is_some())
     }
 
     /// Writes all that a batch leaves behind.
@@ -135,48 +144,48 @@ impl WriteTx<'_> {
     ) -> Result<()> {
         let (kind, revision, now) = (self.kind(), self.revision, batch.now);
         self.topics.extend(&trace.topics);
-        let mut answered =
-            Many::new("insert into commands (workspace_id, id, mono, revision, digest, answer) values", 6, "");
-        let mut payloads = Many::new("insert into job_payloads (job_id, name, tags, body, keep_in) values", 5, "");
+        let mut answered = Many::new("commands");
+        let mut payloads = Many::new("job_payloads");
         for command in commands {
             if let Some((job, payload)) = command.payload {
                 let tags = json(&payload.tags);
                 payloads.push([
-                    job.into(),
-                    payload.name.as_str().into(),
-                    tags.into(),
-                    payload.body.as_str().into(),
-                    payload.keep_in.as_str().into(),
+                    ("job_id", job.into()),
+                    ("name", payload.name.as_str().into()),
+                    ("tags", tags.into()),
+                    ("body", payload.body.as_str().into()),
+                    ("keep_in", payload.keep_in.as_str().into()),
                 ]);
             }
             answered.push([
-                command.workspace.into(),
-                command.id.into(),
-                now.mono.0.into(),
-                revision.into(),
-                command.digest.into(),
-                command.answer.into(),
+                ("workspace_id", command.workspace.into()),
+                ("id", command.id.into()),
+                ("mono", now.mono.0.into()),
+                ("revision", revision.into()),
+                ("digest", command.digest.into()),
+                ("answer", command.answer.into()),
             ]);
         }
-        let mut batches = Many::new(
-            "insert into batches (revision, epoch, wall, mono, boot, uptime, is_load, inputs, outcome) values",
-            9,
-            "",
-        );
+        let mut batches = Many::new("batches");
         batches.push([
-            revision.into(),
-            batch.epoch.into(),
-            now.wall.0.into(),
-            now.mono.0.into(),
-            batch.boot.into(),
-            batch.uptime.into(),
-            i64::from(batch.is_load).into(),
-            batch.inputs.into(),
-            trace.hash.as_str().into(),
+            ("revision", revision.into()),
+            ("epoch", batch.epoch.into()),
+            ("wall", now.wall.0.into()),
+            ("mono", now.mono.0.into()),
+            ("boot", batch.boot.into()),
+            ("uptime", batch.uptime.into()),
+            ("is_load", i64::from(batch.is_load).into()),
+            ("inputs", batch.inputs.into()),
+            ("outcome", trace.hash.as_str().into()),
         ]);
-        let mut snapshots = Many::new("insert into snapshots (revision, wall, mono, records) values", 4, "");
+        let mut snapshots = Many::new("snapshots");
         if let Some(records) = snapshot {
-            snapshots.push([revision.into(), now.wall.0.into(), now.mono.0.into(), records.into()]);
+            snapshots.push([
+                ("revision", revision.into()),
+                ("wall", now.wall.0.into()),
+                ("mono", now.mono.0.into()),
+                ("records", records.into()),
+            ]);
         }
         let mut statements = Vec::new();
         trace.statements(kind, &mut statements);

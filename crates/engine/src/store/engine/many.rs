@@ -3,10 +3,9 @@
 //! A batch writes hundreds of rows, and a statement costs a trip to the database whatever it carries; so rows
 //! of one table are gathered and written together.
 
-use sqlx::any::AnyArguments;
-use sqlx::query::Query;
-use sqlx::{Any, AnyConnection};
+use sqlx::AnyConnection;
 
+use crate::store::sql::{Value, bind, on_conflict};
 use crate::store::{Kind, Result};
 
 /// Rows in one statement. With 13 values in the widest row, a job's, that is far from what SQLite (32,766)
@@ -16,84 +15,65 @@ const MOST_ROWS: usize = 256;
 /// Values that SQLite is given in one go; see [`run`].
 const TOGETHER: usize = 64;
 
-/// One value of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cell {
-    Text(String),
-    Number(i64),
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<i64> for Cell {
-    fn from(number: i64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<u64> for Cell {
-    /// Numbers here count things or milliseconds and never come near the end.
-    fn from(number: u64) -> Self {
-        Self::Number(i64::try_from(number).unwrap_or(i64::MAX))
-    }
-}
-
 /// Rows of one table.
 #[derive(Clone, Debug)]
 pub(crate) struct Many {
-    /// `insert into t (a, b) values`.
-    head: &'static str,
-    /// How many values a row has.
-    width: usize,
-    /// `on conflict …`.
-    tail: &'static str,
-    cells: Vec<Cell>,
+    table: &'static str,
+    /// What becomes of a row that is there already, as [`on_conflict`] takes it.
+    or_update: Option<(&'static str, &'static [&'static str])>,
+    /// The columns of every row.
+    columns: Vec<&'static str>,
+    values: Vec<Value>,
 }
 
 impl Many {
-    pub const fn new(head: &'static str, width: usize, tail: &'static str) -> Self {
-        Self { head, width, tail, cells: Vec::new() }
+    pub const fn new(table: &'static str) -> Self {
+        Self { table, or_update: None, columns: Vec::new(), values: Vec::new() }
     }
 
-    pub fn push<const N: usize>(&mut self, row: [Cell; N]) {
-        debug_assert_eq!(N, self.width, "{}", self.head);
-        self.cells.extend(row);
+    /// Rows that change these columns of those that have their `key` already.
+    pub const fn or_update(table: &'static str, key: &'static str, columns: &'static [&'static str]) -> Self {
+        Self { table, or_update: Some((key, columns)), columns: Vec::new(), values: Vec::new() }
+    }
+
+    /// Adds a row; all have the same columns in the same order.
+    pub fn push<const N: usize>(&mut self, row: [(&'static str, Value); N]) {
+        if self.columns.is_empty() {
+            self.columns.extend(row.iter().map(|(column, _)| *column));
+        }
+        debug_assert!(row.iter().map(|(column, _)| column).eq(&self.columns), "{}", self.table);
+        self.values.extend(row.into_iter().map(|(_, value)| value));
     }
 
     /// All values, row by row.
-    pub fn cells(&self) -> &[Cell] {
-        &self.cells
+    pub fn values(&self) -> &[Value] {
+        &self.values
     }
 
     /// The statements that write them. Rows go by powers of two, so that there are few different texts and
     /// the database has them ready: reading a statement of a thousand values takes longer than carrying it
     /// out.
     pub fn statements<'a>(&'a self, kind: Kind, into: &mut Vec<Statement<'a>>) {
-        let mut rest = self.cells.as_slice();
+        if self.values.is_empty() {
+            return;
+        }
+        let width = self.columns.len();
+        let tail = self.or_update.map(|(key, columns)| on_conflict(key, columns)).unwrap_or_default();
+        let head = format!("insert into {} ({}) values", self.table, self.columns.join(", "));
+        let mut rest = self.values.as_slice();
         while !rest.is_empty() {
-            let rows = power_within(rest.len() / self.width);
-            let (cells, others) = rest.split_at(rows * self.width);
+            let rows = power_within(rest.len() / width);
+            let (values, others) = rest.split_at(rows * width);
             rest = others;
-            let mut text = String::with_capacity(self.head.len() + self.tail.len() + cells.len() * 5 + rows * 3);
-            text.push_str(self.head);
+            let mut text = String::with_capacity(head.len() + tail.len() + values.len() * 5 + rows * 3);
+            text.push_str(&head);
             for row in 0..rows {
                 text.push_str(if row == 0 { " (" } else { ",(" });
-                placeholders(&mut text, kind, row * self.width, self.width);
+                placeholders(&mut text, kind, row * width, width);
                 text.push(')');
             }
-            text.push(' ');
-            text.push_str(self.tail);
-            into.push((text, cells));
+            text.push_str(&tail);
+            into.push((text, values));
         }
     }
 }
@@ -104,10 +84,15 @@ const fn power_within(count: usize) -> usize {
 }
 
 /// A text and the values that belong into it.
-pub(crate) type Statement<'a> = (String, &'a [Cell]);
+pub(crate) type Statement<'a> = (String, &'a [Value]);
 
 /// `head (…)` for all of these values, which may be very many.
-pub(crate) fn in_statements<'a>(kind: Kind, head: &'static str, mut values: &'a [Cell], into: &mut Vec<Statement<'a>>) {
+pub(crate) fn in_statements<'a>(
+    kind: Kind,
+    head: &'static str,
+    mut values: &'a [Value],
+    into: &mut Vec<Statement<'a>>,
+) {
     while !values.is_empty() {
         let (some, others) = values.split_at(power_within(values.len()));
         values = others;
@@ -121,23 +106,23 @@ pub(crate) fn in_statements<'a>(kind: Kind, head: &'static str, mut values: &'a 
 pub(crate) async fn run(kind: Kind, connection: &mut AnyConnection, statements: &[Statement<'_>]) -> Result<()> {
     let mut rest = statements;
     while !rest.is_empty() {
-        let mut values = 0;
-        let fits = |(_, cells): &&Statement<'_>| {
-            values += cells.len();
-            values <= TOGETHER
+        let mut sum = 0;
+        let fits = |(_, values): &&Statement<'_>| {
+            sum += values.len();
+            sum <= TOGETHER
         };
         let count = if kind == Kind::Sqlite { rest.iter().take_while(fits).count().max(1) } else { 1 };
         let (some, others) = rest.split_at(count);
         rest = others;
         match some {
-            [(text, cells)] => {
-                bind(sqlx::query(text), cells).execute(&mut *connection).await?;
+            [(text, values)] => {
+                bind(sqlx::query(text), values).execute(&mut *connection).await?;
             }
             several => {
                 let text = several.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(";");
                 let mut query = sqlx::query(&text);
-                for (_, cells) in several {
-                    query = bind(query, cells);
+                for (_, values) in several {
+                    query = bind(query, values);
                 }
                 query.execute(&mut *connection).await?;
             }
@@ -147,26 +132,13 @@ pub(crate) async fn run(kind: Kind, connection: &mut AnyConnection, statements: 
 }
 
 /// `head ($1, $2, …)`.
-pub(crate) fn in_list(head: &str, kind: Kind, count: usize) -> String {
+fn in_list(head: &str, kind: Kind, count: usize) -> String {
     let mut text = String::with_capacity(head.len() + count * 6 + 2);
     text.push_str(head);
     text.push('(');
     placeholders(&mut text, kind, 0, count);
     text.push(')');
     text
-}
-
-pub(crate) fn bind<'q>(
-    mut query: Query<'q, Any, AnyArguments<'q>>,
-    cells: &'q [Cell],
-) -> Query<'q, Any, AnyArguments<'q>> {
-    for cell in cells {
-        query = match cell {
-            Cell::Text(text) => query.bind(text.as_str()),
-            Cell::Number(number) => query.bind(*number),
-        };
-    }
-    query
 }
 
 /// SQLite takes `$1` for a name and looks each name up among all before it; with thousands of them that is

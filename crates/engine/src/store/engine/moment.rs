@@ -1,15 +1,11 @@
 //! One batch of the past taken once more: the World before it, what came in, and what was decided.
 
-use atelier_domain::time::{Mono, Now, Timestamp};
+use atelier_domain::time::{Now, Timestamp};
 use atelier_domain::world::{Decision, Input, Record, World};
-use sqlx::Row as _;
 
-use super::replay::{ReplayError, read};
-use super::trace::Trace;
+use super::replay::{PastBatch, ReplayError};
 use crate::store::Store;
-
-/// Batches in one bite: their inputs may be large.
-const BITE: i64 = 256;
+use crate::store::sql::{Columns as _, Sql};
 
 /// Which batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,75 +40,61 @@ impl Store {
     /// Works out a batch of the past once more, beginning with the last snapshot before it.
     pub async fn replay_moment(&self, which: Which) -> Result<Moment, ReplayError> {
         let target = self.batch_of(which).await?;
-        let text = "select s.revision, s.wall, s.records from snapshots s where s.revision <= $1 and s.revision in \
-                    (select revision from batches) order by s.revision desc limit 1";
-        let Some(row) = self.reader.row(sqlx::query(text).bind(target)).await? else {
+        let sql = replayable("revision, wall, records").and("revision <= ?").bind(target);
+        let Some(row) = sql.push(" order by revision desc limit 1").row(&self.reader).await? else {
             return Err(self.reaches_back(target).await?);
         };
-        let (start, taken, records): (i64, i64, String) = (row.get(0), row.get(1), row.get(2));
-        let records: Vec<Record> = read("a snapshot", &records)?;
-        let mut world = World::load(records, Now::default());
+        let (start, taken): (i64, Timestamp) = (row.read("revision")?, row.read("wall")?);
+        let mut world = World::load(row.json::<Vec<Record>>("a snapshot", "records")?, Now::default());
         let (mut from, mut batches, mut differs_at) = (start, 0, None);
         loop {
-            let text = "select revision, wall, mono, is_load, inputs, outcome from batches where revision >= $1 and \
-                        revision <= $2 order by revision limit $3";
-            let rows = self.reader.rows(sqlx::query(text).bind(from).bind(target).bind(BITE)).await?;
-            if rows.is_empty() {
+            let some = PastBatch::some(self, from, target).await?;
+            if some.is_empty() {
                 return Err(self.reaches_back(target).await?);
             }
-            for row in &rows {
-                let revision: i64 = row.get(0);
-                let mono = Mono(u64::try_from(row.get::<i64, _>(2)).unwrap_or_default());
-                let now = Now { wall: Timestamp(row.get(1)), mono };
-                if row.get::<i64, _>(3) == 1 {
-                    world = World::load(world.records(), now);
-                }
-                let inputs: Vec<Input> = read("a batch", row.get(4))?;
-                let before = (revision == target).then(|| world.clone());
-                let outcome = world.step(&inputs, now);
-                if Trace::of(&world, &outcome, revision, now).hash != row.get::<&str, _>(5) {
-                    differs_at.get_or_insert(revision);
+            for batch in some {
+                batch.prepare(&mut world);
+                let before = (batch.revision == target).then(|| world.clone());
+                let (outcome, is_same) = batch.step(&mut world);
+                if !is_same {
+                    differs_at.get_or_insert(batch.revision);
                 }
                 if let Some(before) = before {
-                    let (decisions, from) = (outcome.decisions, (start, Timestamp(taken)));
                     return Ok(Moment {
-                        revision,
-                        now,
+                        revision: batch.revision,
+                        now: batch.now,
                         before,
                         after: world,
-                        inputs,
-                        decisions,
-                        from,
+                        inputs: batch.inputs,
+                        decisions: outcome.decisions,
+                        from: (start, taken),
                         batches,
                         differs_at,
                     });
                 }
                 batches += 1;
-                from = revision + 1;
+                from = batch.revision + 1;
             }
         }
     }
 
     async fn batch_of(&self, which: Which) -> Result<i64, ReplayError> {
-        let query = match which {
-            Which::Revision(revision) => {
-                sqlx::query("select max(revision) from batches where revision = $1").bind(revision)
-            }
-            Which::At(at) => sqlx::query("select max(revision) from batches where wall <= $1").bind(at.0),
+        let sql = Sql::select("max(revision)", "batches");
+        let (sql, revision) = match which {
+            Which::Revision(revision) => (sql.eq("revision", revision), revision),
+            Which::At(at) => (sql.and("wall <= ?").bind(at), 0),
         };
-        let found: Option<i64> = self.reader.row(query).await?.and_then(|row| row.get(0));
-        match found {
-            Some(revision) => Ok(revision),
-            None => Err(self.reaches_back(if let Which::Revision(revision) = which { revision } else { 0 }).await?),
+        match sql.value::<Option<i64>>(&self.reader).await?.flatten() {
+            Some(found) => Ok(found),
+            None => Err(self.reaches_back(revision).await?),
         }
     }
 
     /// From when on something can be replayed.
     async fn reaches_back(&self, revision: i64) -> Result<ReplayError, ReplayError> {
-        let text = "select s.revision, s.wall from snapshots s where s.revision in (select revision from batches) \
-                    order by s.revision limit 1";
-        Ok(match self.reader.row(sqlx::query(text)).await? {
-            Some(row) if revision < row.get::<i64, _>(0) => ReplayError::TooOld { since: Timestamp(row.get(1)) },
+        let sql = replayable("revision, wall").push(" order by revision limit 1");
+        Ok(match sql.row(&self.reader).await? {
+            Some(row) if revision < row.read("revision")? => ReplayError::TooOld { since: row.read("wall")? },
             Some(_) => ReplayError::NoSuchBatch,
             None => ReplayError::NoSnapshot,
         })
@@ -120,17 +102,19 @@ impl Store {
 
     /// The decisions of one batch as they were written down: the code of each reason, and its sentence.
     pub async fn decisions_of(&self, revision: i64) -> crate::store::Result<Vec<(String, String)>> {
-        let query =
-            sqlx::query("select code, sentence from decisions where revision = $1 order by ordinal").bind(revision);
-        let rows = self.reader.rows(query).await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        let sql = Sql::select("code, sentence", "decisions").eq("revision", revision).push(" order by ordinal");
+        let rows = sql.rows(&self.reader).await?;
+        rows.iter().map(|row| Ok((row.read("code")?, row.read("sentence")?))).collect()
     }
 
     /// The revisions of all batches that decided something, the oldest first.
     pub async fn deciding_batches(&self) -> crate::store::Result<Vec<i64>> {
-        let text =
-            "select distinct d.revision from decisions d join batches b on b.revision = d.revision order by d.revision";
-        let rows = self.reader.rows(sqlx::query(text)).await?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+        let sql = Sql::select("distinct d.revision", "decisions d join batches b on b.revision = d.revision");
+        sql.push(" order by d.revision").values(&self.reader).await
     }
+}
+
+/// Snapshots whose own batch is kept too.
+fn replayable(columns: &str) -> Sql {
+    Sql::select(columns, "snapshots").and("revision in (select revision from batches)")
 }

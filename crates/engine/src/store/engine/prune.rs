@@ -2,6 +2,7 @@
 
 use atelier_domain::time::{Mono, Span};
 
+use crate::store::sql::Sql;
 use crate::store::{Result, Store};
 
 /// How long things are kept.
@@ -36,37 +37,35 @@ impl Store {
         // which every batch would have to write.
         let statements = [
             (
-                "delete from batches where mono < $1 and revision in (select revision from batches where \
-                 revision < (select max(revision) from batches) order by revision limit $2)",
+                "delete from batches where mono < ? and revision in (select revision from batches where \
+                 revision < (select max(revision) from batches) order by revision limit ?)",
                 keep.batches,
                 BATCH_BITE,
             ),
             (
-                "delete from snapshots where mono < $1 and revision in (select revision from snapshots where \
-                 revision < (select max(revision) from snapshots) order by revision limit $2)",
+                "delete from snapshots where mono < ? and revision in (select revision from snapshots where \
+                 revision < (select max(revision) from snapshots) order by revision limit ?)",
                 keep.batches,
                 SNAPSHOT_BITE,
             ),
             (
-                "delete from commands where (id, workspace_id) in (select id, workspace_id from commands where mono < \
-                 $1 \
-                 order by mono limit $2)",
+                "delete from commands where (id, workspace_id) in (select id, workspace_id from commands where mono \
+                 < ? order by mono limit ?)",
                 keep.commands,
                 BITE,
             ),
             (
-                "delete from decisions where mono < $1 and (revision, ordinal) in (select revision, ordinal from \
-                 decisions order by revision, ordinal limit $2)",
+                "delete from decisions where mono < ? and (revision, ordinal) in (select revision, ordinal from \
+                 decisions order by revision, ordinal limit ?)",
                 keep.decisions,
                 BITE,
             ),
         ];
         let mut has_more = false;
         for (statement, kept, bite) in statements {
-            let _in_line = self.write_lock.lock().await;
             let before = i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(kept.as_millis());
-            let done = sqlx::query(statement).bind(before).bind(bite).execute(&self.writer).await?;
-            has_more |= done.rows_affected() >= bite.unsigned_abs();
+            let dropped = self.write(Sql::new(statement).bind(before).bind(bite)).await?;
+            has_more |= dropped >= bite.unsigned_abs();
         }
         Ok(has_more)
     }

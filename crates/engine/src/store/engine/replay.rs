@@ -1,10 +1,11 @@
 //! Working the batches out again, from the oldest snapshot that is kept: what a bug is hunted with.
 
-use atelier_domain::time::{Mono, Now, Timestamp};
-use atelier_domain::world::{Input, Record, World};
-use sqlx::Row as _;
+use atelier_domain::time::{Now, Timestamp};
+use atelier_domain::world::{Input, Outcome, Record, World};
+use sqlx::any::AnyRow;
 
 use super::trace::Trace;
+use crate::store::sql::{self, Columns as _, Sql};
 use crate::store::{Error, Result, Store};
 
 /// Batches in one bite: their inputs may be large.
@@ -40,9 +41,48 @@ pub enum ReplayError {
     Store(#[from] Error),
 }
 
-impl From<sqlx::Error> for ReplayError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Store(error.into())
+/// A batch as it was written down.
+pub(super) struct PastBatch {
+    pub revision: i64,
+    pub now: Now,
+    pub inputs: Vec<Input>,
+    is_load: bool,
+    outcome: String,
+}
+
+impl sql::Record for PastBatch {
+    const COLUMNS: &'static [&'static str] = &["revision", "wall", "mono", "is_load", "inputs", "outcome"];
+
+    fn read(row: &AnyRow) -> Result<Self> {
+        Ok(Self {
+            revision: row.read("revision")?,
+            now: Now { wall: row.read("wall")?, mono: row.read("mono")? },
+            inputs: row.json("a batch", "inputs")?,
+            is_load: row.read("is_load")?,
+            outcome: row.read("outcome")?,
+        })
+    }
+}
+
+impl PastBatch {
+    /// The next few from a revision on.
+    pub async fn some(store: &Store, from: i64, to: i64) -> Result<Vec<Self>> {
+        let sql = Sql::of::<Self>("batches").and("revision >= ?").bind(from).and("revision <= ?").bind(to);
+        sql.push(" order by revision").limit(BITE).all(&store.reader).await
+    }
+
+    /// The World that it is worked out in.
+    pub fn prepare(&self, world: &mut World) {
+        if self.is_load {
+            *world = World::load(world.records(), self.now);
+        }
+    }
+
+    /// Works it out, and says whether that went as it did then.
+    pub fn step(&self, world: &mut World) -> (Outcome, bool) {
+        let outcome = world.step(&self.inputs, self.now);
+        let is_same = Trace::of(world, &outcome, self.revision, self.now).hash == self.outcome;
+        (outcome, is_same)
     }
 }
 
@@ -50,43 +90,28 @@ impl Store {
     /// Works out all batches that follow the oldest snapshot (or the newest, if `newest`), and compares what
     /// followed from each with what was written then.
     pub async fn replay(&self, newest: bool) -> std::result::Result<Replay, ReplayError> {
-        let text = if newest {
-            "select revision, records from snapshots order by revision desc limit 1"
+        let sql = Sql::select("revision, records", "snapshots");
+        let sql = if newest {
+            sql.push(" order by revision desc limit 1")
         } else {
-            "select revision, records from snapshots where revision in (select revision from batches) \
-             order by revision limit 1"
+            sql.and("revision in (select revision from batches)").push(" order by revision limit 1")
         };
-        let row = self.reader.row(sqlx::query(text)).await?.ok_or(ReplayError::NoSnapshot)?;
-        let (mut from, records): (i64, String) = (row.get(0), row.get(1));
-        let records: Vec<Record> = read("a snapshot", &records)?;
+        let row = sql.row(&self.reader).await?.ok_or(ReplayError::NoSnapshot)?;
+        let (mut from, records): (i64, Vec<Record>) = (row.read("revision")?, row.json("a snapshot", "records")?);
         let mut replay = Replay { world: World::load(records, Now::default()), batches: 0, differs_at: None };
         loop {
-            let text = "select revision, wall, mono, is_load, inputs, outcome from batches where revision >= $1 \
-                        order by revision limit $2";
-            let rows = self.reader.rows(sqlx::query(text).bind(from).bind(BITE)).await?;
-            for row in &rows {
-                let revision: i64 = row.get(0);
-                let mono = Mono(u64::try_from(row.get::<i64, _>(2)).unwrap_or_default());
-                let now = Now { wall: Timestamp(row.get(1)), mono };
-                if row.get::<i64, _>(3) == 1 {
-                    replay.world = World::load(replay.world.records(), now);
-                }
-                let inputs: Vec<Input> = read("a batch", row.get(4))?;
-                let outcome = replay.world.step(&inputs, now);
-                let hash = Trace::of(&replay.world, &outcome, revision, now).hash;
-                if hash != row.get::<&str, _>(5) {
-                    replay.differs_at.get_or_insert(revision);
+            let batches = PastBatch::some(self, from, i64::MAX).await?;
+            for batch in &batches {
+                batch.prepare(&mut replay.world);
+                if !batch.step(&mut replay.world).1 {
+                    replay.differs_at.get_or_insert(batch.revision);
                 }
                 replay.batches += 1;
-                from = revision + 1;
+                from = batch.revision + 1;
             }
-            if rows.len() < BITE.unsigned_abs() as usize {
+            if batches.len() < BITE.unsigned_abs() as usize {
                 return Ok(replay);
             }
         }
     }
-}
-
-pub(super) fn read<T: serde::de::DeserializeOwned>(what: &'static str, json: &str) -> Result<T> {
-    serde_json::from_str(json).map_err(|error| Error::Unreadable { what, value: error.to_string() })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use atelier_domain::compute::JobId;
 use atelier_domain::compute::cluster::ClusterPhase;
-use atelier_domain::compute::job::{Job, JobState, Target, Verdict};
+use atelier_domain::compute::job::{Job, JobState, Verdict};
 use atelier_domain::compute::node::{Holder, Node, NodeState};
 use atelier_domain::history::Topic;
 use atelier_domain::time::{Now, Timestamp};
@@ -13,14 +13,18 @@ use atelier_domain::world::{About, Decision, EndedJob, EndedRest, Key, Outcome, 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::many::{Cell, Many, Statement, in_statements};
+use super::many::{Many, Statement, in_statements};
 use crate::store::Kind;
+use crate::store::decisions::about_key;
+use crate::store::jobs::target_key;
+use crate::store::ledger_name;
+use crate::store::sql::Value;
 
 /// The rows of one step.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    deletes: Vec<(&'static str, Vec<Cell>)>,
-    small_deletes: Vec<[Cell; 2]>,
+    deletes: Vec<(&'static str, Vec<Value>)>,
+    small_deletes: Vec<[Value; 2]>,
     tables: Vec<Many>,
     /// Which live pages show what changed.
     pub topics: BTreeSet<Topic>,
@@ -61,19 +65,19 @@ impl Trace {
         rows.charge(outcome, now.wall);
 
         let mut hash = Sha256::new();
-        let add = |hash: &mut Sha256, cell: &Cell| match cell {
-            Cell::Text(text) => {
+        let add = |hash: &mut Sha256, cell: &Value| match cell {
+            Value::Text(text) => {
                 hash.update((text.len() as u64).to_le_bytes());
                 hash.update(text.as_bytes());
             }
-            Cell::Number(number) => hash.update(number.to_le_bytes()),
+            Value::Number(number) => hash.update(number.to_le_bytes()),
         };
         let Rows { deletes, small_deletes, .. } = &rows;
         deletes.iter().flat_map(|(_, ids)| ids).for_each(|cell| add(&mut hash, cell));
         small_deletes.iter().flatten().for_each(|cell| add(&mut hash, cell));
-        rows.tables().into_iter().flat_map(Many::cells).for_each(|cell| add(&mut hash, cell));
-        add(&mut hash, &Cell::Text(json(&outcome.effects)));
-        add(&mut hash, &Cell::Text(json(&outcome.replies)));
+        rows.tables().into_iter().flat_map(Many::values).for_each(|cell| add(&mut hash, cell));
+        add(&mut hash, &Value::Text(json(&outcome.effects)));
+        add(&mut hash, &Value::Text(json(&outcome.replies)));
         let hash = atelier_domain::text::hex(&hash.finalize()[..16]);
 
         let Rows {
@@ -136,8 +140,8 @@ const fn topic(key: &Key) -> Option<Topic> {
 }
 
 struct Rows {
-    deletes: Vec<(&'static str, Vec<Cell>)>,
-    small_deletes: Vec<[Cell; 2]>,
+    deletes: Vec<(&'static str, Vec<Value>)>,
+    small_deletes: Vec<[Value; 2]>,
     small: Many,
     instances: Many,
     clusters: Many,
@@ -164,60 +168,18 @@ impl Rows {
             .map(|head| (head, Vec::new()))
             .into(),
             small_deletes: Vec::new(),
-            small: Many::new(
-                "insert into engine_records (kind, id, body) values",
-                3,
-                "on conflict (kind, id) do update set body = excluded.body",
-            ),
-            instances: Many::new(
-                "insert into instances (id, workspace_id, name, owner_id, size, state, node_id, created_at, body) \
-                 values",
-                9,
-                "on conflict (id) do update set size = excluded.size, state = excluded.state, node_id = \
-                 excluded.node_id, \
-                 body = excluded.body",
-            ),
-            clusters: Many::new(
-                "insert into clusters (id, workspace_id, name, owner_id, size, state, created_at, body) values",
-                8,
-                "on conflict (id) do update set state = excluded.state, body = excluded.body",
-            ),
-            nodes: Many::new(
-                "insert into nodes (id, workspace_id, holder_kind, holder_id, size, site, state, created_at, body) \
-                 values",
-                9,
-                "on conflict (id) do update set state = excluded.state, body = excluded.body",
-            ),
-            jobs: Many::new(
-                "insert into jobs (id, workspace_id, owner_id, target_kind, target_id, state, priority, nodes, \
-                 submitted_at, ended_at, verdict, payload_id, body) values",
-                13,
-                "on conflict (id) do update set state = excluded.state, priority = excluded.priority, \
-                 ended_at = excluded.ended_at, verdict = excluded.verdict, body = excluded.body",
-            ),
-            ranges: Many::new(
-                "insert into job_ranges (first_id, last_id, payload_id, workspace_id, owner_id, target_kind, \
-                 target_id, \
-                 state, ended_at, verdict, body) values",
-                11,
-                "",
-            ),
-            schedules: Many::new(
-                "insert into schedules (id, workspace_id, target_kind, target_id, is_enabled, body) values",
-                6,
-                "on conflict (id) do update set is_enabled = excluded.is_enabled, body = excluded.body",
-            ),
-            decisions: Many::new(
-                "insert into decisions (revision, ordinal, workspace_id, at, mono, about_kind, about_id, code, reason, \
-                 sentence) values",
-                10,
-                "",
-            ),
-            ledger: Many::new(
-                "insert into ledger (workspace_id, hour, holder, job_id, user_id, size, millis, cost) values",
-                8,
-                "on conflict (workspace_id, hour, holder, job_id, user_id, size) do update set \
-                 millis = ledger.millis + excluded.millis, cost = ledger.cost + excluded.cost",
+            small: Many::or_update("engine_records", "kind, id", &["body"]),
+            instances: Many::or_update("instances", "id", &["size", "state", "node_id", "body"]),
+            clusters: Many::or_update("clusters", "id", &["state", "body"]),
+            nodes: Many::or_update("nodes", "id", &["state", "body"]),
+            jobs: Many::or_update("jobs", "id", &["state", "priority", "ended_at", "verdict", "body"]),
+            ranges: Many::new("job_ranges"),
+            schedules: Many::or_update("schedules", "id", &["is_enabled", "body"]),
+            decisions: Many::new("decisions"),
+            ledger: Many::or_update(
+                "ledger",
+                "workspace_id, hour, holder, job_id, user_id, size",
+                &["millis = ledger.millis + excluded.millis", "cost = ledger.cost + excluded.cost"],
             ),
         }
     }
@@ -252,15 +214,15 @@ impl Rows {
             Key::Instance(id) => {
                 let Some(instance) = world.instance(*id) else { return };
                 self.instances.push([
-                    instance.id.0.into(),
-                    instance.workspace.as_str().into(),
-                    instance.name.as_str().into(),
-                    instance.owner.as_str().into(),
-                    instance.size.as_str().into(),
-                    instance.phase.state(false).key().into(),
-                    instance.node.map_or(0, |node| node.0).into(),
-                    instance.created.0.into(),
-                    json(instance).into(),
+                    ("id", instance.id.0.into()),
+                    ("workspace_id", instance.workspace.as_str().into()),
+                    ("name", instance.name.as_str().into()),
+                    ("owner_id", instance.owner.as_str().into()),
+                    ("size", instance.size.as_str().into()),
+                    ("state", instance.phase.state(false).key().into()),
+                    ("node_id", instance.node.map_or(0, |node| node.0).into()),
+                    ("created_at", instance.created.0.into()),
+                    ("body", json(instance).into()),
                 ]);
             }
             Key::Cluster(id) => {
@@ -271,14 +233,14 @@ impl Rows {
                     ClusterPhase::Deleting { .. } => "deleting",
                 };
                 self.clusters.push([
-                    cluster.id.0.into(),
-                    cluster.workspace.as_str().into(),
-                    cluster.name.as_str().into(),
-                    cluster.owner.as_str().into(),
-                    cluster.size.as_str().into(),
-                    state.into(),
-                    cluster.created.0.into(),
-                    json(cluster).into(),
+                    ("id", cluster.id.0.into()),
+                    ("workspace_id", cluster.workspace.as_str().into()),
+                    ("name", cluster.name.as_str().into()),
+                    ("owner_id", cluster.owner.as_str().into()),
+                    ("size", cluster.size.as_str().into()),
+                    ("state", state.into()),
+                    ("created_at", cluster.created.0.into()),
+                    ("body", json(cluster).into()),
                 ]);
             }
             Key::Schedule(_) => {
@@ -288,12 +250,12 @@ impl Rows {
                     ScheduleTarget::Cluster(id) => ("cluster", id.0),
                 };
                 self.schedules.push([
-                    entry.id.0.into(),
-                    entry.workspace.as_str().into(),
-                    kind.into(),
-                    target.into(),
-                    i64::from(entry.schedule.is_enabled).into(),
-                    json(&entry).into(),
+                    ("id", entry.id.0.into()),
+                    ("workspace_id", entry.workspace.as_str().into()),
+                    ("target_kind", kind.into()),
+                    ("target_id", target.into()),
+                    ("is_enabled", i64::from(entry.schedule.is_enabled).into()),
+                    ("body", json(&entry).into()),
                 ]);
             }
             Key::Array(first) => {
@@ -303,7 +265,11 @@ impl Rows {
                 }
                 self.remove_ranges(*first);
                 let [kind, id] = small_id(key);
-                self.small.push([kind, id, json(&Record::Array(Box::new(array.clone()))).into()]);
+                self.small.push([
+                    ("kind", kind),
+                    ("id", id),
+                    ("body", json(&Record::Array(Box::new(array.clone()))).into()),
+                ]);
             }
             Key::State
             | Key::Site(_)
@@ -315,7 +281,7 @@ impl Rows {
             | Key::FairShare(..)
             | Key::Unknown(..) => {
                 let (Some(record), [kind, id]) = (world.record(key), small_id(key)) else { return };
-                self.small.push([kind, id, json(&record).into()]);
+                self.small.push([("kind", kind), ("id", id), ("body", json(&record).into())]);
             }
         }
     }
@@ -335,34 +301,34 @@ impl Rows {
             NodeState::Preempted => "preempted",
         };
         self.nodes.push([
-            node.id.0.into(),
-            node.workspace.as_str().into(),
-            kind.into(),
-            holder.into(),
-            node.size.as_str().into(),
-            node.site.as_str().into(),
-            state.into(),
-            node.created.0.into(),
-            json(node).into(),
+            ("id", node.id.0.into()),
+            ("workspace_id", node.workspace.as_str().into()),
+            ("holder_kind", kind.into()),
+            ("holder_id", holder.into()),
+            ("size", node.size.as_str().into()),
+            ("site", node.site.as_str().into()),
+            ("state", state.into()),
+            ("created_at", node.created.0.into()),
+            ("body", json(node).into()),
         ]);
     }
 
     /// Jobs that have no rows of their own.
     fn put_rest(&mut self, first: &Job, count: u32, ended: Option<&EndedRest>) {
-        let [kind, target] = target_cells(&first.spec.target);
+        let (kind, target) = target_key(&first.spec.target);
         let state = ended.map_or_else(|| first.state(), |ended| JobState::of(&ended.verdict));
         self.ranges.push([
-            first.id.0.into(),
-            (first.id.0 + u64::from(count.saturating_sub(1))).into(),
-            first.payload().0.into(),
-            first.workspace.as_str().into(),
-            first.owner.as_str().into(),
-            kind,
-            target,
-            state.key().into(),
-            ended.map_or(0, |ended| ended.at.0.max(1)).into(),
-            ended.map_or_else(String::new, |ended| json(&ended.verdict)).into(),
-            json(first).into(),
+            ("first_id", first.id.0.into()),
+            ("last_id", (first.id.0 + u64::from(count.saturating_sub(1))).into()),
+            ("payload_id", first.payload().0.into()),
+            ("workspace_id", first.workspace.as_str().into()),
+            ("owner_id", first.owner.as_str().into()),
+            ("target_kind", kind.into()),
+            ("target_id", target.into()),
+            ("state", state.key().into()),
+            ("ended_at", ended.map_or(0, |ended| ended.at.0.max(1)).into()),
+            ("verdict", ended.map_or_else(String::new, |ended| json(&ended.verdict)).into()),
+            ("body", json(first).into()),
         ]);
     }
 
@@ -372,21 +338,21 @@ impl Rows {
     }
 
     fn put_job(&mut self, job: &Job, state: JobState, ended: i64, verdict: &str) {
-        let [kind, target] = target_cells(&job.spec.target);
+        let (kind, target) = target_key(&job.spec.target);
         self.jobs.push([
-            job.id.0.into(),
-            job.workspace.as_str().into(),
-            job.owner.as_str().into(),
-            kind,
-            target,
-            state.key().into(),
-            job.spec.priority.key().into(),
-            i64::from(job.spec.nodes).into(),
-            job.submitted.0.into(),
-            ended.into(),
-            verdict.into(),
-            job.payload().0.into(),
-            json(job).into(),
+            ("id", job.id.0.into()),
+            ("workspace_id", job.workspace.as_str().into()),
+            ("owner_id", job.owner.as_str().into()),
+            ("target_kind", kind.into()),
+            ("target_id", target.into()),
+            ("state", state.key().into()),
+            ("priority", job.spec.priority.key().into()),
+            ("nodes", i64::from(job.spec.nodes).into()),
+            ("submitted_at", job.submitted.0.into()),
+            ("ended_at", ended.into()),
+            ("verdict", verdict.into()),
+            ("payload_id", job.payload().0.into()),
+            ("body", json(job).into()),
         ]);
     }
 
@@ -425,63 +391,40 @@ impl Rows {
     }
 
     fn decide(&mut self, decision: &Decision, ordinal: usize, revision: i64, now: Now) {
-        let (kind, id) = match decision.about {
-            About::Engine => ("engine", 0),
-            About::Instance(id) => ("instance", id.0),
-            About::Cluster(id) => ("cluster", id.0),
-            About::Node(id) => ("node", id.0),
-            About::Job(id) => ("job", id.0),
-            About::Schedule(id) => ("schedule", id.0),
-            About::Budget => ("budget", 0),
-        };
+        let (kind, id) = about_key(decision.about);
         self.decisions.push([
-            revision.into(),
-            (ordinal as u64).into(),
-            decision.workspace.as_ref().map_or("", |workspace| workspace.as_str()).into(),
-            now.wall.0.into(),
-            now.mono.0.into(),
-            kind.into(),
-            id.into(),
-            decision.reason.code().into(),
-            json(&decision.reason).into(),
-            decision.reason.sentence().into(),
+            ("revision", revision.into()),
+            ("ordinal", (ordinal as u64).into()),
+            ("workspace_id", decision.workspace.as_ref().map_or("", |workspace| workspace.as_str()).into()),
+            ("at", now.wall.0.into()),
+            ("mono", now.mono.0.into()),
+            ("about_kind", kind.into()),
+            ("about_id", id.into()),
+            ("code", decision.reason.code().into()),
+            ("reason", json(&decision.reason).into()),
+            ("sentence", decision.reason.sentence().into()),
         ]);
     }
 
     fn charge(&mut self, outcome: &Outcome, at: Timestamp) {
         let hour = at.0.div_euclid(3_600_000);
         for (key, charge) in &outcome.ledger {
-            let holder = match key.holder {
-                Holder::Instance(id) => id.to_string(),
-                Holder::Cluster(id) => id.to_string(),
-                Holder::Job(id) => id.to_string(),
-            };
             self.ledger.push([
-                key.workspace.as_str().into(),
-                hour.into(),
-                holder.into(),
-                key.job.map_or(0, |job| job.0).into(),
-                key.user.as_str().into(),
-                key.size.as_str().into(),
-                charge.millis.into(),
-                charge.cost.into(),
+                ("workspace_id", key.workspace.as_str().into()),
+                ("hour", hour.into()),
+                ("holder", ledger_name(key.holder).into()),
+                ("job_id", key.job.map_or(0, |job| job.0).into()),
+                ("user_id", key.user.as_str().into()),
+                ("size", key.size.as_str().into()),
+                ("millis", charge.millis.into()),
+                ("cost", charge.cost.into()),
             ]);
         }
     }
 }
 
-/// Where a job runs, as rows say it.
-fn target_cells(target: &Target) -> [Cell; 2] {
-    let (kind, id) = match target {
-        Target::Cluster(id) => ("cluster", id.0.to_string()),
-        Target::Instance(id) => ("instance", id.0.to_string()),
-        Target::Serverless(size) => ("serverless", size.to_string()),
-    };
-    [kind.into(), id.into()]
-}
-
 /// Where a small record is kept.
-fn small_id(key: &Key) -> [Cell; 2] {
+fn small_id(key: &Key) -> [Value; 2] {
     let (kind, id) = match key {
         Key::Site(name) => ("site", name.to_string()),
         Key::Size(name) => ("size", name.to_string()),
