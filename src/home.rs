@@ -11,10 +11,11 @@ use atelier_studio::clock;
 use atelier_studio::counts::{ComputeCounts, compute_counts};
 use atelier_studio::history::recent_history;
 use atelier_studio::jobs::list::{JobView, recent_jobs};
+use atelier_studio::people::commands::untrusted_team;
 use atelier_studio::people::list::{HeadCount, head_count};
 use leptos::prelude::*;
 
-use crate::components::{Card, Icon, LinkButton, Look, NavItem, Page, WayOut};
+use crate::components::{Card, Icon, LinkButton, Look, NavItem, Page, TrustBanner, WayOut};
 use crate::frame::{Place, Visit, load, studio};
 use crate::history::events;
 use crate::server::caller::here;
@@ -39,10 +40,11 @@ pub fn HomePage() -> impl IntoView {
             let caller = here()?;
             let people = head_count(&caller).await?;
             let history = recent_history(&caller, RECENT).await?;
-            Ok((people, compute_counts(&caller).await?, recent_jobs(&caller, RECENT_JOBS).await?, history))
+            let (computes, jobs) = (compute_counts(&caller).await?, recent_jobs(&caller, RECENT_JOBS).await?);
+            Ok((people, computes, jobs, history, untrusted_team(&caller).await?))
         };
-        load(visit.viewer.clone(), read, move |(people, computes, jobs, history)| {
-            home(&visit, people, computes, jobs, history)
+        load(visit.viewer.clone(), read, move |(people, computes, jobs, history, mixed)| {
+            home(&visit, people, computes, jobs, history, mixed)
         })
     })
 }
@@ -53,12 +55,14 @@ fn home(
     computes: ComputeCounts,
     jobs: Arc<Vec<JobView>>,
     history: Arc<Vec<HistoryEntry>>,
+    mixed: Option<&'static str>,
 ) -> AnyView {
     let viewer = &visit.viewer;
     let first_name = viewer.name.split_whitespace().next().unwrap_or_default();
     let greeting = format!("{}, {first_name}", clock::greeting(viewer.now, &viewer.time_zone));
     let sub = summary(&viewer.workspace.name, computes);
     let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
+    let may_confirm = refusal.is_none();
     let add = html! {
         <LinkButton href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal>
             "Add person"
@@ -74,6 +78,7 @@ fn home(
     html! {
         <Page heading=greeting title="Home" sub=sub actions=add>
             <div class="stack">
+                <TrustBanner why=mixed may_confirm=may_confirm/>
                 <div data-live="figures">{figures}</div>
                 <div class="split">
                     <div class="stack">{newest}{next}</div>

@@ -80,6 +80,15 @@ pub fn routes() -> Routes {
         ("/v1/environments/{name}/versions/{version}/build", post(crate::environments::rest::build)),
         ("/v1/environments/{name}/versions/{version}/log", get(crate::environments::rest::log)),
         ("/v1/instances/{name}/ssh", get(crate::instances::rest::ssh::show).put(crate::instances::rest::ssh::switch)),
+        (
+            "/v1/instances/{name}/token-scope",
+            get(crate::instances::rest::token_scope::of_instance)
+                .put(crate::instances::rest::token_scope::set_instance),
+        ),
+        (
+            "/v1/clusters/{name}/token-scope",
+            get(crate::instances::rest::token_scope::of_cluster).put(crate::instances::rest::token_scope::set_cluster),
+        ),
         ("/v1/ssh-keys", get(crate::instances::rest::ssh::keys).post(crate::instances::rest::ssh::add_key)),
         ("/v1/ssh-keys/{id}", axum::routing::delete(crate::instances::rest::ssh::remove_key)),
         (

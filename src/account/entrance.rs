@@ -98,9 +98,11 @@ pub async fn sign_in(
     if password.is_empty() {
         return Err(Problem::new("password", "Enter your password.").into());
     }
-    let tries = entrance::tries(email.as_str(), caller);
-    // The count is looked at, the password checked and the failure counted in one turn, so that many tries at
-    // once do not slip past the count.
+    let tries = entrance::tries(email.as_str(), caller).await?;
+    // Whoever has to wait takes nobody's place at the hasher.
+    entrance::refuse_if_paused(caller, &tries, now).await?;
+    // The count is looked at again, the password checked and the failure counted in one turn, so that many
+    // tries at once do not slip past the count.
     let turn = browser.turn().await?;
     entrance::refuse_if_paused(caller, &tries, now).await?;
     let account = caller.checked(caller.store().account_by_email(email.as_str()).await)?;
@@ -119,9 +121,7 @@ pub async fn sign_in(
         let message = format!("This account is disabled. Ask {who} to enable it.");
         return Err(AppError::Refused { code: "account.disabled".into(), message }.into());
     }
-    for (account, _) in &tries[..2] {
-        caller.checked(caller.store().clear_failures(account).await)?;
-    }
+    entrance::forget_tries(caller, email.as_str(), now).await?;
     start_session(&browser, &account, keep == "on", now).await?;
     let workspace = caller.studio.workspace_by_id(&account.person.workspace);
     let slug = workspace.map(|workspace| workspace.slug).unwrap_or_default();

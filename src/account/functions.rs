@@ -9,16 +9,18 @@ use {
     crate::server::page::{NAV_COOKIE, THEME_COOKIE},
     crate::server::request::cookie_name,
     atelier_domain::access::{Action, Whose},
-    atelier_domain::account::AccountState,
+    atelier_domain::account::{AccountState, Ending},
     atelier_domain::name::PersonName,
     atelier_domain::text::{Problem, counted},
     atelier_domain::token::{Lifetime, TokenName},
+    atelier_domain::workload::Scope,
     atelier_domain::zone::ZoneName,
     atelier_domain::{password as passwords, paths},
     atelier_engine::clock,
     atelier_studio::account::{entrance, profile, sessions, tokens},
     atelier_studio::instances::commands::find,
     atelier_studio::instances::ssh,
+    atelier_studio::token_scope,
     atelier_studio::typed::Problems,
     axum::http::{HeaderValue, header},
     leptos_axum::ResponseOptions,
@@ -40,12 +42,15 @@ pub async fn update_profile(name: String, time_zone: String, #[server(default)] 
     Ok(Done::stay("Your profile is saved."))
 }
 
-/// Changes one's own password; every other session ends. A first password comes with the browser's time zone.
+/// Changes one's own password; every other session ends, and personal tokens and SSH keys if that is wanted.
+/// A first password comes with the browser's time zone.
 #[server(prefix = "/fn", endpoint = "change_password")]
 pub async fn change_password(
     current: String,
     password: String,
     #[server(default)] time_zone: String,
+    #[server(default)] end_tokens: String,
+    #[server(default)] end_ssh_keys: String,
 ) -> Result<Done, FnError> {
     let browser = Browser::here()?;
     let caller = &browser.caller;
@@ -57,7 +62,8 @@ pub async fn change_password(
     }
     let zone = if time_zone.is_empty() { None } else { Some(ZoneName::parse(&time_zone)?) };
     let now = clock::now();
-    let tries = entrance::tries(&person.email, caller);
+    let tries = entrance::tries(&person.email, caller).await?;
+    entrance::refuse_if_paused(caller, &tries, now).await?;
     let turn = browser.turn().await?;
     entrance::refuse_if_paused(caller, &tries, now).await?;
     let account = caller.checked(caller.store().account_by_email(&person.email).await)?.ok_or(AppError::SignedOut)?;
@@ -70,11 +76,13 @@ pub async fn change_password(
     }
     drop(turn);
     let hash = caller.checked(browser.state.passwords().hash(password.into()).await)?;
-    let ended = match profile::set_password(caller, &old, &hash, zone.as_ref()).await? {
+    let ending = Ending { tokens: end_tokens == "on", ssh_keys: end_ssh_keys == "on" };
+    let (sessions, ended) = profile::set_password(caller, &old, &hash, zone.as_ref(), ending).await?;
+    let sessions = match sessions {
         0 => String::new(),
         count => format!(" {} elsewhere ended.", counted(count, "session", "sessions")),
     };
-    let message = format!("Your password is changed.{ended}");
+    let message = format!("Your password is changed.{sessions}{}", ended.said());
     Ok(match person.state {
         AccountState::Waiting => Done::go(paths::home(&actor.workspace.slug), message),
         AccountState::Active | AccountState::Disabled => Done::stay(message),
@@ -175,6 +183,18 @@ pub async fn switch_ssh(instance: String, is_on: String) -> Result<Done, FnError
     Ok(Done::stay(match is_on {
         true => format!("{} can be entered by SSH now.", subject.name),
         false => format!("{} cannot be entered by SSH any more. Open connections end now.", subject.name),
+    }))
+}
+
+/// Sets how far the tokens of an instance, or of a cluster's jobs, reach.
+#[server(prefix = "/fn", endpoint = "set_token_scope")]
+pub async fn set_token_scope(compute: String, scope: String) -> Result<Done, FnError> {
+    let caller = here()?;
+    let scope = Scope::from_key(&scope).ok_or_else(|| Problem::new("scope", "Choose how far the tokens reach."))?;
+    token_scope::set_token_scope(&caller, token_scope::Noun::Any, &compute, scope).await?;
+    Ok(Done::stay(match scope {
+        Scope::Own => format!("Tokens of {compute} change only what their owners own."),
+        Scope::All => format!("Tokens of {compute} change everything that their owners may change."),
     }))
 }
 

@@ -19,7 +19,7 @@ pub async fn show(asked: Asked, _: NoParameters) -> Answered {
         },
         workspace: object! { id: workspace.id.as_str(), slug: &workspace.slug, name: &workspace.name },
         // Where a token of an instance or a job acts from: `instance desk`, `job-12`.
-        from: actor.origin.as_deref(),
+        from: actor.origin.as_ref().map(|origin| origin.name.as_str()),
         links: object! {
             sizes: path("sizes"), clusters: path("clusters"), nodes: path("nodes"), jobs: path("jobs"),
         },

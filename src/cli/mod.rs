@@ -16,6 +16,7 @@ mod user;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use atelier_domain::account::Ending;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command};
 
@@ -94,7 +95,8 @@ pub fn main() -> ExitCode {
         "user" => match sub.subcommand() {
             Some(("reset-password", reset)) => {
                 let email = reset.get_one::<String>("email").cloned().unwrap_or_default();
-                finish(block_on(user::reset_password(config, email)))
+                let ending = Ending { tokens: reset.get_flag("end-tokens"), ssh_keys: reset.get_flag("end-ssh-keys") };
+                finish(block_on(user::reset_password(config, email, ending)))
             }
             _ => ExitCode::from(2),
         },
@@ -169,9 +171,15 @@ fn command() -> Command {
                 .subcommand(
                     Command::new("reset-password")
                         .about("Sets a temporary password, prints it, and ends the person's sessions")
-                        .arg(Arg::new("email").value_name("EMAIL").required(true)),
+                        .arg(Arg::new("email").value_name("EMAIL").required(true))
+                        .arg(flag("end-tokens", "Revokes the person's personal tokens too"))
+                        .arg(flag("end-ssh-keys", "Removes the person's SSH keys too")),
                 ),
         ))
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).action(clap::ArgAction::SetTrue)
 }
 
 /// Joins flags, environment and file. A global flag may stand before or after the inner command.

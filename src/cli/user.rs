@@ -1,6 +1,6 @@
 //! Accounts from the server's own shell, for the administrator who is locked out.
 
-use atelier_domain::account::AccountVerb;
+use atelier_domain::account::{AccountVerb, Ending};
 use atelier_domain::history::Actor;
 use atelier_domain::name::EmailAddress;
 use atelier_engine::clock;
@@ -11,7 +11,7 @@ use crate::server::passwords::{Passwords, temporary};
 use crate::server::serve::open_store;
 
 /// Sets a temporary password and prints it. A server that runs on the same database need not be stopped.
-pub async fn reset_password(config: Config, email: String) -> Result<(), String> {
+pub async fn reset_password(config: Config, email: String, ending: Ending) -> Result<(), String> {
     let email = EmailAddress::parse(&email).map_err(|problem| problem.message)?;
     let store = open_store(&config, Missing::Refuse).await?;
     let text = |error: atelier_engine::store::Error| error.to_string();
@@ -31,12 +31,14 @@ pub async fn reset_password(config: Config, email: String) -> Result<(), String>
         store.close().await;
         return Err(format!("{email}: {refusal}"));
     }
+    let ended = tx.end_access(&account.person, ending, &author).await.map_err(text)?;
     tx.commit().await.map_err(text)?;
     store.close().await;
     println!("{password}");
     eprintln!(
         "This is the temporary password of {email}. It must be replaced at the next sign-in; all sessions of the \
-         account have ended."
+         account have ended.{}",
+        ended.said()
     );
     Ok(())
 }

@@ -44,7 +44,9 @@ mod tier;
 mod time;
 mod timeline;
 mod toast;
+mod token_scope;
 mod topbar;
+mod trust_banner;
 pub mod warning;
 mod why;
 
@@ -89,4 +91,6 @@ pub use crate::components::tier::{tier_choice, tier_tag};
 pub use crate::components::time::{ago, ago_or, at_time};
 pub use crate::components::timeline::{Fall, FallBar};
 pub use crate::components::toast::Toast;
+pub use crate::components::token_scope::TokenScopeCard;
+pub use crate::components::trust_banner::TrustBanner;
 pub use crate::components::why::{Tone, Why};

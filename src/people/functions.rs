@@ -6,7 +6,7 @@ use {
     crate::server::caller::Browser,
     crate::server::passwords::temporary,
     atelier_domain::access::{Action, Role, parse_roles},
-    atelier_domain::account::AccountVerb,
+    atelier_domain::account::{AccountVerb, Ending},
     atelier_domain::name::{EmailAddress, PersonName},
     atelier_domain::paths,
     atelier_domain::text::{Problem, and_list, counted, parse_why},
@@ -23,6 +23,7 @@ pub async fn create_person(
     name: String,
     email: String,
     #[server(default)] roles: Vec<String>,
+    #[server(default)] trust: String,
     #[server(default)] why: String,
 ) -> Result<Done, FnError> {
     let browser = Browser::here()?;
@@ -39,12 +40,21 @@ pub async fn create_person(
     let password = temporary();
     let password_hash = caller.checked(browser.state.passwords().hash(password.clone().into()).await)?;
     let said = name.as_str().to_owned();
-    let id = commands::create(caller, NewPerson { name, email, roles, password_hash }, why).await?;
+    let id =
+        commands::create(caller, NewPerson { name, email, roles, password_hash, trusts_everybody: trust == "on" }, why)
+            .await?;
     Ok(Done {
         secret_label: format!("Temporary password of {said}"),
         secret: password,
         ..Done::go(paths::person(&actor.workspace.slug, id.as_str()), format!("{said} was added."))
     })
+}
+
+/// An Owner confirms that everybody here trusts everybody. Needs `member.write`.
+#[server(prefix = "/fn", endpoint = "confirm_trust")]
+pub async fn confirm_trust() -> Result<Done, FnError> {
+    commands::confirm_trust(&Browser::here()?.caller).await?;
+    Ok(Done::stay("Confirmed: everyone here trusts everyone."))
 }
 
 /// Replaces somebody's roles. Needs `member.write`.
@@ -72,6 +82,8 @@ pub async fn set_roles(
 pub async fn change_accounts(
     verb: String,
     #[server(default)] ids: Vec<String>,
+    #[server(default)] end_tokens: String,
+    #[server(default)] end_ssh_keys: String,
     #[server(default)] why: String,
 ) -> Result<Done, FnError> {
     let browser = Browser::here()?;
@@ -86,7 +98,8 @@ pub async fn change_accounts(
         Some(password) => Some(caller.checked(browser.state.passwords().hash(password.clone().into()).await)?),
         None => None,
     };
-    let all = commands::change(caller, verb, &ids, hash.as_deref(), why).await?;
+    let ending = Ending { tokens: end_tokens == "on", ssh_keys: end_ssh_keys == "on" };
+    let all = commands::change(caller, verb, &ids, hash.as_deref(), ending, why).await?;
     let next = match ids.as_slice() {
         [one] => paths::person(&actor.workspace.slug, one),
         _ => paths::people(&actor.workspace.slug),
@@ -108,7 +121,9 @@ fn said(verb: AccountVerb, all: &Changed) -> String {
     let what = match verb {
         AccountVerb::Disable => format!("{whom} {were} disabled and can no longer sign in."),
         AccountVerb::Enable => format!("{whom} {were} enabled again."),
-        AccountVerb::ResetPassword => format!("The password of {whom} was reset and all sessions have ended."),
+        AccountVerb::ResetPassword => {
+            format!("The password of {whom} was reset and all sessions have ended.{}", all.ended.said())
+        }
     };
     let left = all.refused.iter().map(|(name, refusal)| format!(" {name} was left as is: {refusal}"));
     left.fold(what, |said, left| said + &left)

@@ -58,7 +58,7 @@ impl Browser {
 
     /// A turn at the password hasher, or the request to come back.
     pub async fn turn(&self) -> Result<Turn, AppError> {
-        match self.state.passwords().turn().await {
+        match self.state.passwords().turn_of(self.caller.request.address).await {
             Err(HashError::Busy) => Err(AppError::TooMany {
                 message: "The server is checking as many passwords as it can. Try again in a few seconds.".into(),
                 retry_after_secs: 5,

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use atelier_domain::network::{Egress, Range};
 use atelier_domain::session;
 use atelier_domain::time::Span;
+use atelier_domain::uids::Uids;
 use atelier_engine::drivers::local::{Isolation, NetworkSettings, Settings as LocalSettings};
 use atelier_engine::environments::Settings as EnvironmentSettings;
 use atelier_studio::studio::Settings;
@@ -116,6 +117,10 @@ pub const SETTINGS: &[Setting] = &[
     setting("egress", "open|none|http://HOST:PORT")
         .or("open")
         .help("Where these networks lead: everywhere but to this machine, nowhere, or only to that HTTP proxy"),
+    setting("first_uid", "N").help(
+        "The first of 60,000 user numbers that people and their scripts get on the server's own machine [default: \
+         where they began before, else 2100000000]",
+    ),
     setting("environment", "auto|off")
         .or("auto")
         .help("Whether the server builds the Python environment of instances when it is missing"),
@@ -274,6 +279,8 @@ pub struct Config {
     pub currency: String,
     /// How nodes are made on the server's own machine; none if they are not.
     pub local: Option<LocalSettings>,
+    /// Where the user numbers of people begin; as before if nobody says.
+    pub first_uid: Option<u32>,
     pub environments: EnvironmentSettings,
     pub log: String,
     pub log_format: LogFormat,
@@ -409,6 +416,7 @@ impl Config {
                 };
                 layers.parse("local_nodes", switch)?.then_some(settings)
             },
+            first_uid: layers.optional("first_uid", |value| whole(value, *Uids::FIRST.start(), *Uids::FIRST.end()))?,
             environments: parse_environments(layers)?,
             log: layers.parse("log", |value| {
                 tracing_subscriber::EnvFilter::try_new(value)

@@ -1,6 +1,8 @@
 //! Hashing and checking passwords: argon2id, off the async threads, a few at a time.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{
@@ -13,6 +15,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// How many may wait for their turn; whoever comes then is told to come back, so that a flood of guesses
 /// costs little.
 const MOST_WAITING: usize = 64;
+/// How many of them may come from one source, so that one alone cannot fill the line.
+const MOST_OF_ONE: usize = 8;
 
 /// The hasher. Each hash takes 19 MiB and tens of milliseconds of a core, so only a few run at once; the rest
 /// wait in line while pages go on.
@@ -20,6 +24,8 @@ const MOST_WAITING: usize = 64;
 pub struct Passwords {
     turns: Arc<Semaphore>,
     line: Arc<Semaphore>,
+    /// How many wait for each source.
+    sources: Arc<Mutex<HashMap<IpAddr, usize>>>,
     /// The hash of nothing in particular, so that an unknown account takes as long as a known one.
     dummy: Arc<str>,
 }
@@ -28,6 +34,36 @@ pub struct Passwords {
 #[derive(Debug)]
 pub struct Turn {
     _permit: OwnedSemaphorePermit,
+}
+
+/// A source's place in the line.
+struct Place {
+    sources: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    source: IpAddr,
+}
+
+impl Place {
+    fn take(passwords: &Passwords, source: IpAddr) -> Result<Self, HashError> {
+        let mut sources = passwords.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = sources.entry(source).or_default();
+        if *waiting >= MOST_OF_ONE {
+            return Err(HashError::Busy);
+        }
+        *waiting += 1;
+        Ok(Self { sources: Arc::clone(&passwords.sources), source })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waiting) = sources.get_mut(&self.source) {
+            *waiting -= 1;
+            if *waiting == 0 {
+                sources.remove(&self.source);
+            }
+        }
+    }
 }
 
 /// Why a password was not hashed.
@@ -47,7 +83,14 @@ impl Passwords {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let dummy = nobodys_hash().map_err(|error| HashError::Failed(error.to_string()))?;
         let turns = Arc::new(Semaphore::new((cores / 2).max(1)));
-        Ok(Self { turns, line: Arc::new(Semaphore::new(MOST_WAITING)), dummy: dummy.into() })
+        Ok(Self { turns, line: Arc::new(Semaphore::new(MOST_WAITING)), sources: Arc::default(), dummy: dummy.into() })
+    }
+
+    /// Waits in line for a turn at the word of somebody from there, or is turned away if the line is too
+    /// long, or too many of it are theirs.
+    pub async fn turn_of(&self, source: IpAddr) -> Result<Turn, HashError> {
+        let _place = Place::take(self, source)?;
+        self.turn().await
     }
 
     /// Waits in line for a turn, or is turned away if the line is too long.
@@ -241,6 +284,33 @@ mod tests {
         }
         drop(held);
         assert_eq!(line.join_all().await.iter().filter(|answer| answer.is_ok()).count(), MOST_WAITING);
+    }
+
+    #[tokio::test]
+    async fn one_source_cannot_fill_the_line() {
+        let passwords = Passwords::new().expect("hashes");
+        let mut held = Vec::new();
+        while let Ok(turn) = Arc::clone(&passwords.turns).try_acquire_owned() {
+            held.push(turn);
+        }
+        let (flood, owner) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        let mut line = tokio::task::JoinSet::new();
+        for _ in 0..MOST_WAITING {
+            let passwords = passwords.clone();
+            line.spawn(async move { passwords.turn_of(flood).await.map(drop) });
+        }
+        for _ in MOST_OF_ONE..MOST_WAITING {
+            let answer = line.join_next().await.expect("one is turned away").expect("no panic");
+            assert!(matches!(answer, Err(HashError::Busy)));
+        }
+        let of_owner = tokio::spawn({
+            let passwords = passwords.clone();
+            async move { passwords.turn_of(owner).await.map(drop) }
+        });
+        drop(held);
+        assert!(of_owner.await.expect("no panic").is_ok());
+        assert_eq!(line.join_all().await.iter().filter(|answer| answer.is_ok()).count(), MOST_OF_ONE);
+        assert!(passwords.sources.lock().expect("whole").is_empty(), "nothing is remembered");
     }
 
     #[test]

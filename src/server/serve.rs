@@ -1,13 +1,16 @@
 //! Starting, running and stopping the server.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_domain::Timestamp;
+use atelier_domain::time::Span;
 use atelier_engine::clock;
 use atelier_engine::drivers::Driver;
 use atelier_engine::drivers::local::{Local, Machine, Settings as LocalSettings, undo_network};
-use atelier_engine::fleet::{Fleet, Signer};
+use atelier_engine::fleet::{Fleet, Signer, rotate_workload_key, workload_key};
 use atelier_engine::live::Cut;
 use atelier_engine::marks::MarksFile;
 use atelier_engine::restore;
@@ -75,8 +78,16 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
         .local
         .as_ref()
         .is_some_and(|local| machine.has_own_users(local.isolation) && !machine.has_users_alone(local.isolation));
+    if has_own_users {
+        for warning in atelier_engine::uids::settle(&store, config.first_uid, Path::new("/etc")).await? {
+            tracing::warn!("{warning}");
+        }
+    }
     let fleet = Fleet::new(&config.data, Arc::clone(&store), has_own_users);
     let installation = store.installation_id().await.map_err(|error| error.to_string())?;
+    if config.local.is_some() && !has_own_users {
+        fleet.mix_people();
+    }
     let local = match &config.local {
         Some(settings) => {
             let environments = Some((config.environments.folder.clone(), config.environments.python.clone()));
@@ -102,8 +113,9 @@ pub async fn run(config: Config, restored: Restored, routes: fn(&AppState) -> ax
     agents::listen(&state, fleet.folders())?;
     // Before the first effect: instances that are set up now stand on it.
     fleet.stand_on(state.environments().clone());
-    let key = state.store().workload_key().await.map_err(|error| error.to_string())?;
+    let key = workload_key(&state.config().data).map_err(|error| format!("the key of tokens: {error}"))?;
     fleet.identify_with(Signer::new(&key, state.config().address_by_number()));
+    state.store().know_uploads(clock::now()).await.map_err(|error| error.to_string())?;
     state.environments().start();
     fleet.edit_with(state.editors().clone());
     fleet.attach(engine, local.into_iter().map(|driver| Arc::new(driver) as Arc<dyn Driver>).collect());
@@ -256,6 +268,8 @@ async fn open_own_store(config: &Config) -> Result<Store, String> {
 /// asked for.
 async fn fitting(store: &Store, config: &Config, restored: Restored) -> Result<Arc<MarksFile>, String> {
     if restored == Restored::Accept {
+        // First, so that a server killed in between has no token left that was made before.
+        rotate_workload_key(&config.data).map_err(|error| format!("the key of tokens: {error}"))?;
         let accepted = restore::accept(store, &config.data, clock::now()).await.map_err(|error| error.to_string())?;
         match accepted {
             Some(accepted) => {
@@ -519,6 +533,8 @@ async fn chores(state: AppState) {
         state.share_uses().flush(state.store()).await;
         crate::server::apps::tend_shares(&state, now).await;
         let before = atelier_domain::Timestamp(now.0 - 2 * atelier_domain::throttle::ADDRESS.window.as_millis());
+        let long_ago = Timestamp(clock::now().0.saturating_sub(Span::hours(90 * 24).as_millis()));
+        tried("old addresses of sign-ins", state.store().drop_old_addresses(long_ago).await);
         tried("old sign-in failures", state.store().drop_old_failures(before).await);
         // Tokens are shown as expired for a month, so that people see why something stopped working.
         let before = atelier_domain::Timestamp(now.0 - atelier_domain::time::Span::hours(24 * 30).as_millis());

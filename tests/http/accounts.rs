@@ -3,6 +3,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 
 use crate::client::{PASSWORD, Server};
+use crate::rest::{Api, make_token};
 
 #[tokio::test]
 async fn signing_in_leads_to_where_one_wanted_to_go_and_nowhere_else() {
@@ -257,4 +258,82 @@ async fn too_much_and_malformed_bodies_are_refused_in_words() {
         Request::post("/fn/sign_in").header("sec-fetch-site", "same-origin").header(header::ACCEPT, "application/json");
     let answer = browser.send(request.body(Body::from("not=enough")).expect("a request")).await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.text);
+}
+
+/// The attack: from many addresses, so that no single one is paused before the account is.
+#[tokio::test]
+async fn strangers_everywhere_cannot_keep_somebody_out_from_where_they_signed_in_before() {
+    let server = Server::set_up().await;
+    server.owner().await;
+    let wrong = [("email", "ines@example.org"), ("password", "wrong")];
+    for i in 0..15 {
+        let mut stranger = server.browser();
+        stranger.address = [203, 0, 113, i].into();
+        for _ in 0..4 {
+            stranger.call("sign_in", &wrong).await;
+        }
+    }
+    let mut elsewhere = server.browser();
+    elsewhere.address = [198, 51, 100, 7].into();
+    let right = [("email", "ines@example.org"), ("password", PASSWORD)];
+    assert_eq!(elsewhere.call("sign_in", &right).await.status, StatusCode::TOO_MANY_REQUESTS);
+    server.owner().await;
+}
+
+/// Whoever has to wait takes nobody's place: the hasher is full, and the answer comes all the same.
+#[tokio::test]
+async fn a_paused_try_is_refused_before_it_waits_for_the_hasher() {
+    let server = Server::set_up().await;
+    let mut stranger = server.browser();
+    let wrong = [("email", "ines@example.org"), ("password", "wrong")];
+    for _ in 0..5 {
+        stranger.call("sign_in", &wrong).await;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut turns = Vec::new();
+    for _ in 0..(cores / 2).max(1) {
+        turns.push(server.state.passwords().turn().await.expect("a turn"));
+    }
+    let answer = tokio::time::timeout(atelier_testing::PATIENCE, stranger.call("sign_in", &wrong)).await;
+    let answer = answer.expect("it waits for nobody");
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    answer.shows("Too many failed tries");
+}
+
+#[tokio::test]
+async fn changing_or_resetting_a_password_ends_tokens_and_keys_if_that_is_wanted() {
+    const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh1mEm9PIUj6mTxXFcSJLdQ0nZjxhgUqGX6N8H2tGkQ mara@laptop";
+    let server = Server::set_up().await;
+    let store = server.state.store();
+    let id = server.add("Mara", &[Role::DataScientist]).await;
+    let user = atelier_domain::UserId::new(id.as_str());
+    let left = async || {
+        let tokens = store.tokens_of(&user).await.expect("reads").len();
+        (tokens, store.ssh_keys_of(&user).await.expect("reads").len())
+    };
+    let api = Api::of(&server, "mara@example.org").await;
+    let mut mara = server.signed_in("mara@example.org").await;
+    mara.submit("/profile", "add_ssh_key", &[("key", KEY), ("name", "laptop")]).await.shows("was added");
+    mara.get("/profile").await.shows("name=\"end_tokens\"").shows("name=\"end_ssh_keys\"");
+    // Not unless it is wanted.
+    let (first, second) = ("harbour-lantern-quilt", "quilt-lantern-harbour");
+    mara.submit("/profile", "change_password", &[("current", PASSWORD), ("password", first)]).await;
+    assert_eq!(left().await, (1, 1));
+    api.get("").await.is(200);
+    let fields = [("current", first), ("password", second), ("end_tokens", "on"), ("end_ssh_keys", "on")];
+    let page = mara.submit("/profile", "change_password", &fields).await;
+    page.shows("Your password is changed. 1 token was revoked and 1 SSH key was removed.");
+    assert_eq!(left().await, (0, 0));
+    api.get("").await.is(401);
+
+    // An Owner is offered the same.
+    make_token(&server, "mara@example.org", 1).await;
+    mara.submit("/profile", "add_ssh_key", &[("key", KEY), ("name", "laptop")]).await.shows("was added");
+    let mut owner = server.owner().await;
+    let ask = format!("/w/perception/admin/people/confirm/reset-password?id={id}");
+    owner.get(&ask).await.shows("name=\"end_tokens\"").shows("name=\"end_ssh_keys\"");
+    let fields = [("verb", "reset-password"), ("ids[]", id.as_str()), ("end_ssh_keys", "on")];
+    owner.submit(&ask, "change_accounts", &fields).await.shows("1 SSH key was removed.");
+    assert_eq!(left().await, (1, 0));
+    owner.get("/w/perception/activity").await.shows("removed the SSH key “laptop”").shows("of Mara");
 }

@@ -178,7 +178,9 @@ async fn a_form_that_is_wrong_comes_back_with_everything_and_uploads_nothing_twi
     assert_eq!(tasks[&JobId(1)].files[0].path, "data/a.txt");
     // A file that is not there any more is said, not forgotten.
     let gone = format!("{} 5 data/a.txt", "0".repeat(64));
-    submit(&mut owner, &[SUBMIT, ("command", "x"), ("file", &gone)], &[]).await.shows("no longer there");
+    submit(&mut owner, &[SUBMIT, ("command", "x"), ("file", &gone)], &[])
+        .await
+        .shows("you have uploaded none with the hash");
 }
 
 #[tokio::test]
@@ -446,4 +448,37 @@ async fn what_was_removed_after_its_time_is_not_shown_as_nothing() {
     let file = owner.get(&format!("{page}/log")).await;
     assert_eq!(file.status, StatusCode::GONE);
     file.shows(words);
+}
+
+/// The attack: somebody who may see a colleague's job copies it, for its secrets and its files.
+#[tokio::test]
+async fn a_copy_of_somebody_elses_job_carries_neither_values_nor_files() {
+    let (server, mut owner) = furnished().await;
+    server.add("Sven", &[Role::DataScientist]).await;
+    let fields = [("name", "mine"), ("command", "true"), ("environment", "KEY=hunter2\nMODE=fast"), SUBMIT];
+    submit(&mut owner, &fields, &[("secret.txt", b"payroll")]).await.shows("job-1 was submitted");
+    let task = server.state.store().job_tasks(&[JobId(1)]).await.expect("reads").remove(&JobId(1)).expect("is there");
+    let blob = task.files[0].blob.clone();
+
+    let mut sven = server.signed_in("sven@example.org").await;
+    let form = sven.get(&format!("{JOBS}/new?clone=job-1")).await;
+    form.hides("hunter2").hides(&blob).shows("KEY=").shows("the values of 2 variables and 1 file");
+    form.shows("only its owner can see and use these").shows("secret.txt");
+    sven.get(&format!("{JOBS}/job-1")).await.hides("hunter2").hides(&blob);
+    let again = sven.call("run_job_again", &[("job", "job-1")]).await;
+    assert_eq!(again.status, StatusCode::CONFLICT, "{}", again.text);
+    again.shows("the values of 2 variables and 1 file").shows("only its owner can use");
+    // Whoever knows the hash all the same opens nothing with it.
+    let carried = format!("{blob} 7 secret.txt");
+    let fields = [("name", "theirs"), ("command", "cat secret.txt"), ("file", carried.as_str()), SUBMIT];
+    submit(&mut sven, &fields, &[]).await.shows("you have uploaded none with the hash");
+
+    // Its owner copies it whole.
+    owner.get(&format!("{JOBS}/new?clone=job-1")).await.shows("hunter2").shows(&blob);
+    assert_eq!(owner.call("run_job_again", &[("job", "job-1")]).await.status, StatusCode::OK);
+    let copied = server.state.store().job_tasks(&[JobId(2)]).await.expect("reads").remove(&JobId(2));
+    assert_eq!(copied.expect("is there"), task);
+    // What has no secrets runs again for everybody.
+    submit(&mut owner, &[("name", "plain"), ("command", "true"), SUBMIT], &[]).await.shows("job-3 was submitted");
+    assert_eq!(sven.call("run_job_again", &[("job", "job-3")]).await.status, StatusCode::OK);
 }

@@ -353,7 +353,7 @@ impl Studio {
     /// Somebody new, who has chosen a password: their id and a token.
     pub fn add(&self, owner: &str, name: &str) -> (String, String) {
         let email = format!("{name}@example.org");
-        let fields = [("name", name), ("email", &*email), ("roles[]", "data-scientist")];
+        let fields = [("name", name), ("email", &*email), ("roles[]", "data-scientist"), ("trust", "on")];
         let (made, _) = self.form(owner, "create_person", &fields);
         let id = made["next"].as_str().and_then(|next| next.rsplit('/').next()).expect("a page").to_owned();
         let secret = made["secret"].as_str().expect("a password").to_owned();

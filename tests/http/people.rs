@@ -223,7 +223,7 @@ async fn the_list_is_filtered_sorted_and_paged_by_its_address() {
     owner.get(&format!("{PEOPLE}?role=contributor&sort=name&dir=desc")).await.shows("Person59").hides("Person58");
     owner.get(&format!("{PEOPLE}?state=disabled")).await.hides("Person07");
     owner.get(&format!("{PEOPLE}?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E")).await.hides("<script>alert(1)");
-    let nonsense = owner.get(&format!("{PEOPLE}?sort=%00&dir=x&after=zzz&role=emperor&state=9")).await;
+    let nonsense = owner.get(&format!("{PEOPLE}?sort=%01&dir=x&after=zzz&role=emperor&state=9")).await;
     assert_eq!(nonsense.status, StatusCode::OK);
 }
 
@@ -257,4 +257,40 @@ async fn passwords_are_reset_one_at_a_time_and_several_are_not_offered() {
     one.shows("Reset the password of Ada?").shows("/fn/change_accounts");
     let two = owner.get(&format!("{PEOPLE}/confirm/reset-password?id={a}&id={b}")).await;
     two.shows("Reset one password at a time").hides("/fn/change_accounts");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_isolate_people_asks_before_there_is_a_second_one() {
+    let server = Server::set_up().await;
+    server.state.fleet().mix_people();
+    let mut owner = server.owner().await;
+    let new = format!("{PEOPLE}/new");
+    owner.get(&new).await.shows("run as the same user").shows("name=\"trust\"");
+    // One person has nobody to be kept apart from.
+    owner.get("/w/perception").await.hides("run as the same user");
+    let mara = [("name", "Mara"), ("email", "mara@example.org"), ("roles[]", "reader")];
+    let refused = owner.submit(&new, "create_person", &mara).await;
+    refused.shows("Confirm that everyone here trusts everyone").hides("was added");
+    let confirmed = [mara[0], mara[1], mara[2], ("trust", "on")];
+    owner.submit(&new, "create_person", &confirmed).await.shows("Mara was added");
+    owner.get("/w/perception/activity").await.shows("confirmed that everybody here trusts everybody");
+    // Once is enough.
+    let sven = [("name", "Sven"), ("email", "sven@example.org"), ("roles[]", "reader")];
+    owner.submit(&new, "create_person", &sven).await.shows("Sven was added");
+    owner.get("/w/perception").await.hides("run as the same user");
+}
+
+#[tokio::test]
+async fn a_team_that_exists_on_such_a_server_is_told_until_an_owner_confirms() {
+    let server = Server::set_up().await;
+    server.state.fleet().mix_people();
+    server.add("Mara", &[Role::DataScientist]).await;
+    let (mut owner, mut mara) = (server.owner().await, server.signed_in("mara@example.org").await);
+    for page in ["/w/perception", PEOPLE] {
+        owner.get(page).await.shows("run as the same user").shows("confirm_trust");
+        mara.get(page).await.shows("run as the same user").hides("confirm_trust");
+    }
+    assert_eq!(mara.call("confirm_trust", &[]).await.status, StatusCode::FORBIDDEN);
+    owner.submit("/w/perception", "confirm_trust", &[]).await.hides("run as the same user");
+    mara.get("/w/perception").await.hides("run as the same user");
 }

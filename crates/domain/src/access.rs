@@ -266,6 +266,23 @@ impl Action {
         self.row().azure
     }
 
+    /// Whether it changes nothing.
+    pub const fn only_looks(self) -> bool {
+        matches!(
+            self,
+            Self::InstanceRead
+                | Self::ClusterRead
+                | Self::EngineRead
+                | Self::JobRead
+                | Self::EnvironmentRead
+                | Self::FileRead
+                | Self::CostRead
+                | Self::WorkspaceRead
+                | Self::MemberRead
+                | Self::HistoryRead
+        )
+    }
+
     /// The roles that grant this action at least as far as `whose` needs.
     pub fn granted_by(self, whose: Whose) -> Vec<Role> {
         Role::ALL.into_iter().filter(|role| reaches(role.grant(self), whose)).collect()

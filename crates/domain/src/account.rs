@@ -16,6 +16,41 @@ crate::keyed_enum! {
     }
 }
 
+/// What else ends when a password is replaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Personal tokens.
+    pub tokens: bool,
+    /// Keys for SSH.
+    pub ssh_keys: bool,
+}
+
+/// So many were ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// The tokens, by their ids.
+    pub tokens: Vec<crate::TokenId>,
+    pub ssh_keys: u64,
+}
+
+impl Ended {
+    /// The rest of a sentence: ` 2 tokens were revoked and 1 SSH key was removed.`; nothing if nothing ended.
+    pub fn said(&self) -> String {
+        let tokens = match self.tokens.len() as u64 {
+            0 => None,
+            1 => Some("1 token was revoked".to_owned()),
+            count => Some(format!("{count} tokens were revoked")),
+        };
+        let keys = match self.ssh_keys {
+            0 => None,
+            1 => Some("1 SSH key was removed".to_owned()),
+            count => Some(format!("{count} SSH keys were removed")),
+        };
+        let all: Vec<String> = tokens.into_iter().chain(keys).collect();
+        if all.is_empty() { String::new() } else { format!(" {}.", all.join(" and ")) }
+    }
+}
+
 crate::keyed_enum! {
     /// Where an account stands.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

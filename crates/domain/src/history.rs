@@ -128,6 +128,19 @@ pub enum Event {
         instance: String,
         is_on: bool,
     },
+    /// An Owner has confirmed that everybody here trusts everybody, since the server cannot keep people apart.
+    TrustConfirmed,
+    /// How far the tokens of an instance reach was changed.
+    InstanceTokensSet {
+        instance: String,
+        /// Whether they reach beyond what is its owner's own.
+        is_wide: bool,
+    },
+    /// How far the tokens of a cluster's jobs reach was changed.
+    ClusterTokensSet {
+        cluster: String,
+        is_wide: bool,
+    },
     /// Somebody came in by SSH.
     SshConnected {
         instance: String,
@@ -548,6 +561,9 @@ impl Event {
             Self::SshKeyAdded { .. } => "ssh-key-added",
             Self::SshKeyRemoved { .. } => "ssh-key-removed",
             Self::SshSwitched { .. } => "ssh-switched",
+            Self::TrustConfirmed => "trust-confirmed",
+            Self::InstanceTokensSet { .. } => "instance-tokens-set",
+            Self::ClusterTokensSet { .. } => "cluster-tokens-set",
             Self::SshConnected { .. } => "ssh-connected",
             Self::SshEnded { .. } => "ssh-ended",
             Self::InstanceCreated { .. } => "instance-created",
@@ -644,9 +660,26 @@ impl Event {
             }
             Self::TokenRevoked { token } => format!("revoked the API token “{token}”{}", of(subject)),
             Self::SshKeyAdded { key, fingerprint } => format!("added the SSH key “{key}” ({fingerprint})"),
-            Self::SshKeyRemoved { key, fingerprint } => format!("removed the SSH key “{key}” ({fingerprint})"),
+            Self::SshKeyRemoved { key, fingerprint } => {
+                format!("removed the SSH key “{key}” ({fingerprint}){}", of(subject))
+            }
             Self::SshSwitched { instance, is_on } => {
                 format!("switched SSH {} for the instance {instance}", if *is_on { "on" } else { "off" })
+            }
+            Self::TrustConfirmed => {
+                "confirmed that everybody here trusts everybody, since the server doesn't isolate people".into()
+            }
+            Self::InstanceTokensSet { instance, is_wide: true } => {
+                format!("let the token of the instance {instance} act on everything its owner may")
+            }
+            Self::InstanceTokensSet { instance, is_wide: false } => {
+                format!("limited the token of the instance {instance} to what its owner owns")
+            }
+            Self::ClusterTokensSet { cluster, is_wide: true } => {
+                format!("let tokens of jobs on {cluster} act on everything their owners may")
+            }
+            Self::ClusterTokensSet { cluster, is_wide: false } => {
+                format!("limited tokens of jobs on {cluster} to what their owners own")
             }
             Self::SshConnected { instance, key, address } => {
                 format!("connected to {instance} by SSH from {address} with the key “{key}”")
@@ -795,6 +828,7 @@ impl Event {
     pub fn instance(&self) -> Option<&str> {
         match self {
             Self::SshSwitched { instance, .. }
+            | Self::InstanceTokensSet { instance, .. }
             | Self::SshConnected { instance, .. }
             | Self::SshEnded { instance, .. }
             | Self::InstanceShared { instance, .. }
@@ -822,6 +856,7 @@ impl Event {
             | Self::TokenRevoked { .. }
             | Self::SshKeyAdded { .. }
             | Self::SshKeyRemoved { .. }
+            | Self::TrustConfirmed
             | Self::SignedIn { .. } => &[Topic::People, Topic::History],
             Self::SignedOut
             | Self::SessionsEnded { .. }
@@ -829,6 +864,7 @@ impl Event {
             | Self::SshConnected { .. }
             | Self::SshEnded { .. } => &[Topic::History],
             Self::SshSwitched { .. }
+            | Self::InstanceTokensSet { .. }
             | Self::InstanceCreated { .. }
             | Self::InstanceStarted { .. }
             | Self::InstanceStopped { .. }
@@ -853,6 +889,7 @@ impl Event {
             Self::ClusterCreated { .. }
             | Self::ClusterScaled { .. }
             | Self::ClusterTagged { .. }
+            | Self::ClusterTokensSet { .. }
             | Self::ClusterPaused { .. }
             | Self::ClusterResumed { .. }
             | Self::ClusterDeleted { .. } => &[Topic::Clusters, Topic::History],

@@ -41,6 +41,7 @@ pub mod text;
 pub mod throttle;
 pub mod time;
 pub mod token;
+pub mod uids;
 pub mod workload;
 #[cfg(feature = "zones")]
 pub mod world;

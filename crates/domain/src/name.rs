@@ -24,7 +24,7 @@ impl EmailAddress {
             return complain(format!("An e-mail address has at most 254 bytes; this has {}.", text.len()));
         }
         let shape = |why: &str| complain(format!("“{}” is not an e-mail address: {why}.", shortened(text)));
-        if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        if text.chars().any(|c| c.is_whitespace() || crate::text::is_unseen(c)) {
             return shape("it contains a space");
         }
         if text.contains(['<', '>', '"', '\'', '(', ')', ',', ';', ':', '\\', '[', ']']) {
@@ -65,7 +65,7 @@ impl PersonName {
         let count = joined.chars().count();
         match count {
             0 => Err(Problem::new("name", "Enter a name.")),
-            1..=80 if joined.chars().any(char::is_control) => {
+            1..=80 if joined.chars().any(crate::text::is_unseen) => {
                 Err(Problem::new("name", "A name has no control characters."))
             }
             1..=80 => Ok(Self(joined)),
@@ -123,7 +123,7 @@ pub fn parse_workspace_name(text: &str) -> Result<String, Problem> {
     let count = joined.chars().count();
     match count {
         0 => Err(Problem::new("workspace", "Enter a name for the workspace.")),
-        1..=40 if !joined.chars().any(char::is_control) => Ok(joined),
+        1..=40 if !joined.chars().any(crate::text::is_unseen) => Ok(joined),
         1..=40 => Err(Problem::new("workspace", "A workspace name has no control characters.")),
         _ => Err(Problem::new("workspace", format!("A workspace name has at most 40 characters; this has {count}."))),
     }

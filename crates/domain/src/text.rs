@@ -66,14 +66,36 @@ pub fn parse_why(text: &str) -> Result<Option<String>, Problem> {
     if count > MAX_WHY {
         return Err(Problem::new("why", format!("Keep the reason under {MAX_WHY} characters; this has {count}.")));
     }
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Ok(Some(one_line.chars().filter(|c| !c.is_control()).collect()))
+    let plain: String = text.chars().filter(|c| !is_unseen(*c) || c.is_whitespace()).collect();
+    let one_line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(Some(one_line).filter(|text| !text.is_empty()))
+}
+
+/// Whether a character shows nothing, or makes others show up in another order than they were written in: a
+/// sentence with one of these can read as another.
+pub const fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\0'..='\u{1f}'
+            | '\u{7f}'..='\u{9f}'
+            | '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 /// What was typed into a search box, made harmless for any database: no control characters, at most 200
 /// characters.
 pub fn search_text(text: &str) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(200).collect()
+    text.trim().chars().filter(|c| !is_unseen(*c)).take(200).collect()
 }
 
 /// Whether a text can be the id of anything of ours; what cannot need not be looked up.
@@ -131,7 +153,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// The start of a text that was refused, for an error that quotes it: never more than 40 characters of it.
 pub fn shortened(text: &str) -> String {
-    let mut start: String = text.chars().filter(|c| !c.is_control()).take(40).collect();
+    let mut start: String = text.chars().filter(|c| !is_unseen(*c)).take(40).collect();
     if text.chars().count() > 40 {
         start.push('…');
     }
@@ -141,7 +163,7 @@ pub fn shortened(text: &str) -> String {
 /// The start of a text from elsewhere (a driver, an agent), on one line, with at most `most` characters.
 pub fn shortened_to(text: &str, most: usize) -> String {
     let mut start: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect::<String>().trim().to_owned();
+        text.chars().map(|c| if is_unseen(c) { ' ' } else { c }).take(most).collect::<String>().trim().to_owned();
     if text.chars().nth(most).is_some() {
         start.push('…');
     }
@@ -176,6 +198,14 @@ mod tests {
         assert_eq!(parse_why(" left\n the  team "), Ok(Some("left the team".into())));
         assert!(parse_why(&"x".repeat(301)).is_err_and(|p| p.message.contains("301")));
         assert_eq!(parse_why("a\0b"), Ok(Some("ab".into())));
+        // What would read in another order, or not at all, is not kept; what people write is.
+        assert_eq!(
+            parse_why("paid \u{202e}001\u{202c} \u{2066}x\u{2069}\u{200f}\u{200b}\u{e0041}"),
+            Ok(Some("paid 001 x".into()))
+        );
+        assert_eq!(parse_why("\u{202e}\u{feff}"), Ok(None));
+        assert_eq!(parse_why("a\u{2028}b\u{1b}[31mc"), Ok(Some("a b[31mc".into())));
+        assert_eq!(parse_why("می‌خواهم, see ABC-1/2"), Ok(Some("می‌خواهم, see ABC-1/2".into())));
         assert_eq!(search_text(&"%".repeat(50_000)).len(), 200);
         assert_eq!(search_text(" a\0b "), "ab");
         assert!(is_id("user-0a") && !is_id("") && !is_id("a\0") && !is_id("a/b") && !is_id(&"a".repeat(81)));

@@ -29,7 +29,7 @@ impl TokenName {
         if count == 0 {
             return Err(Problem::new("name", "Give the token a name: what it is for, or where it is used."));
         }
-        if count > MAX_NAME || text.chars().any(char::is_control) {
+        if count > MAX_NAME || text.chars().any(crate::text::is_unseen) {
             let message = format!("A name has at most {MAX_NAME} characters that can be shown; this has {count}.");
             return Err(Problem::new("name", message));
         }

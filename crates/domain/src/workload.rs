@@ -4,7 +4,7 @@
 //! costs no write; and it is worth nothing by itself: it counts only while its owner could sign in, has not
 //! signed out everywhere since, and still has something on that node.
 
-use crate::access::Action;
+use crate::access::{Action, Whose};
 use crate::account::AccountState;
 use crate::compute::{JobId, NodeId};
 use crate::id::UserId;
@@ -159,13 +159,35 @@ impl Refusal {
     }
 }
 
+crate::keyed_enum! {
+    /// How far the tokens of a compute reach.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    pub enum Scope {
+        /// They change only what is their owner's own.
+        #[default]
+        Own = "own", "The owner’s own things";
+        /// They change everything that their owner may change, except what opens doors.
+        All = "all", "Everything the owner may change";
+    }
+}
+
+/// Why an instance or a job may not do something in its owner's name, though the owner may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAllowed {
+    /// No token of this kind may.
+    Never,
+    /// It is not the owner's own, and the compute's tokens reach no further.
+    OthersThings,
+}
+
 /// Whether an instance or a job may take an action in its owner's name, if the owner may.
 ///
 /// Never what opens doors: accounts and roles, one's own profile, password and tokens, applications and the
 /// scripts that somebody else has set, whom something is shared with or given to, and the workspace itself.
-/// Code that runs by itself must not be able to lock its owner out or others in.
-pub const fn allows(action: Action) -> bool {
-    !matches!(
+/// Code that runs by itself must not be able to lock its owner out or others in. What is somebody else's, or
+/// nobody's in particular, it may look at; it changes that only where the compute's owner has said so.
+pub const fn allows(action: Action, whose: Whose, scope: Scope) -> Result<(), NotAllowed> {
+    let opens_doors = matches!(
         action,
         Action::ProfileWrite
             | Action::MemberWrite
@@ -174,7 +196,12 @@ pub const fn allows(action: Action) -> bool {
             | Action::InstanceTransfer
             | Action::WorkspaceWrite
             | Action::InstanceCreateFor
-    )
+    );
+    match (whose, scope) {
+        _ if opens_doors => Err(NotAllowed::Never),
+        (Whose::Others, Scope::Own) if !action.only_looks() => Err(NotAllowed::OthersThings),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -248,8 +275,9 @@ mod tests {
 
     #[test]
     fn what_opens_doors_to_others_is_never_allowed() {
-        let denied: Vec<&str> =
-            Action::ALL.iter().filter(|action| !allows(**action)).map(|action| action.key()).collect();
+        let is = |action, whose, scope, what| allows(action, whose, scope) == what;
+        let denied = Action::ALL.iter().filter(|action| is(**action, Whose::Own, Scope::All, Err(NotAllowed::Never)));
+        let denied: Vec<&str> = denied.map(|action| action.key()).collect();
         assert_eq!(
             denied,
             [
@@ -262,5 +290,12 @@ mod tests {
                 "member.write"
             ]
         );
+        // Beside that, what is others' is changed only where the compute's owner has said so.
+        for action in Action::ALL.iter().copied().filter(|action| !denied.contains(&action.key())) {
+            assert_eq!(allows(action, Whose::Own, Scope::Own), Ok(()), "{action:?}");
+            assert_eq!(allows(action, Whose::Others, Scope::All), Ok(()), "{action:?}");
+            let others = if action.key().ends_with(".read") { Ok(()) } else { Err(NotAllowed::OthersThings) };
+            assert_eq!(allows(action, Whose::Others, Scope::Own), others, "{action:?}");
+        }
     }
 }

@@ -12,3 +12,4 @@ pub mod quarantine;
 pub mod restore;
 pub mod run;
 pub mod store;
+pub mod uids;

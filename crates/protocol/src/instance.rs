@@ -113,6 +113,9 @@ pub struct RunScripts {
     pub scripts: Vec<Script>,
     /// Whether they get the owner's home; else an empty folder in its place.
     pub is_trusted: bool,
+    /// As which user of the system they run where they are not trusted: one that owns nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throw_away: Option<u32>,
 }
 
 /// Where the bytes of a stream go.

@@ -8,6 +8,7 @@ use atelier_domain::access::{Action, Whose};
 use atelier_domain::account::AccountState;
 use atelier_domain::error::AppError;
 use atelier_domain::history::Actor as HistoryActor;
+use atelier_domain::workload::{NotAllowed, Scope};
 use atelier_domain::{SessionKey, UserId, WorkspaceId, workload};
 use atelier_engine::clock;
 use atelier_engine::store::{self, Author, Person, Store, Workspace, WriteTx};
@@ -33,8 +34,17 @@ pub struct Actor {
     /// The workspace that the session is for.
     pub workspace: Workspace,
     pub session: SessionKey,
-    /// From where, if not from the person's own hands: `instance desk`, `job-12`.
-    pub origin: Option<String>,
+    /// From where, if not from the person's own hands.
+    pub origin: Option<Origin>,
+}
+
+/// An instance or a job that acts in its owner's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// `instance desk`, `job-12`.
+    pub name: String,
+    /// How far its token reaches.
+    pub scope: Scope,
 }
 
 impl Actor {
@@ -51,7 +61,7 @@ impl Actor {
     /// The person as the history names them.
     pub fn as_author(&self) -> HistoryActor {
         let name = match &self.origin {
-            Some(origin) => format!("{} (from {origin})", self.person.name),
+            Some(origin) => format!("{} (from {})", self.person.name, origin.name),
             None => self.person.name.clone(),
         };
         HistoryActor::Person { id: self.person.id.clone(), name }
@@ -89,15 +99,17 @@ impl Caller {
     /// Allows an action on somebody's things, or refuses with who can help.
     pub async fn authorise_for(&self, action: Action, whose: Whose) -> Result<&Actor, AppError> {
         let actor = self.actor()?;
-        if let Some(origin) = actor.origin.as_ref().filter(|_| !workload::allows(action)) {
-            let why = format!(
-                "The token of {origin} does not include {}, whatever its owner may do. Sign in, or use a personal token.",
-                action.key()
-            );
-            return Err(AppError::refused("workload.not-allowed", why));
+        let origin = actor.origin.as_ref();
+        let judge = |origin: &'_ Origin| workload::allows(action, whose, origin.scope).err();
+        let not_allowed = origin.and_then(|origin| Some((origin, judge(origin)?)));
+        if let Some((origin, NotAllowed::Never)) = not_allowed {
+            return Err(refused(origin, NotAllowed::Never, action));
         }
         let Err(denied) = actor.person.rights().check(action, whose) else {
-            return Ok(actor);
+            return match not_allowed {
+                Some((origin, why)) => Err(refused(origin, why, action)),
+                None => Ok(actor),
+            };
         };
         let helpers = self.checked(helpers(&self.studio, &actor.workspace.id).await)?.to_vec();
         tracing::info!(action = action.key(), "refused: the right is missing");
@@ -139,6 +151,28 @@ impl Caller {
             AppError::Internal { request: self.request.id.clone() }
         })
     }
+}
+
+/// The refusal of what the token of an instance or a job does not include.
+fn refused(origin: &Origin, why: NotAllowed, action: Action) -> AppError {
+    let (name, key) = (&origin.name, action.key());
+    let (code, message) = match why {
+        NotAllowed::Never => (
+            "workload.not-allowed",
+            format!(
+                "The token of {name} does not include {key}, whatever its owner may do. Sign in, or use a personal \
+                 token."
+            ),
+        ),
+        NotAllowed::OthersThings => (
+            "workload.own-things-only",
+            format!(
+                "The token of {name} changes only what its owner owns, so it does not include {key} here. Sign in, use \
+                 a personal token, or have the owner of that instance or cluster set its token scope to “all”."
+            ),
+        ),
+    };
+    AppError::Refused { code: code.into(), message }
 }
 
 /// Names of people who can grant rights, at most three.

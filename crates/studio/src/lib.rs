@@ -37,6 +37,8 @@ pub mod seats;
 pub mod secret;
 pub mod sizes;
 pub mod studio;
+pub mod token_scope;
 pub mod tokens;
 pub mod typed;
+pub mod uploads;
 pub mod workloads;

@@ -9,21 +9,23 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use atelier_domain::account::AccountState;
+use atelier_domain::compute::node::Holder;
 use atelier_domain::compute::{JobId, NodeId};
 use atelier_domain::history::Topic;
-use atelier_domain::workload::{Claims, Held, PREFIX, Refusal, Standing, judge};
+use atelier_domain::workload::{Claims, Held, PREFIX, Refusal, Scope, Standing, judge};
+use atelier_domain::world::{ComputeRef, World};
 use atelier_domain::{SessionKey, UserId};
 use atelier_engine::clock;
 use atelier_engine::fleet::held;
 use atelier_engine::store::{self, Person, Workspace};
 
-use crate::caller::Actor;
+use crate::caller::{Actor, Origin};
 use crate::studio::Studio;
 
 /// The longest time for which what was read is believed.
 const READ_AGAIN: Duration = Duration::from_secs(1);
 /// What makes it stale before. Who signs out everywhere is told to the history alone.
-const TOPICS: [Topic; 3] = [Topic::People, Topic::Instances, Topic::History];
+const TOPICS: [Topic; 4] = [Topic::People, Topic::Instances, Topic::Clusters, Topic::History];
 /// So many are remembered.
 const MOST: usize = 10_000;
 /// The header in which a job says which one it is.
@@ -46,6 +48,8 @@ struct Entry {
     epoch: i64,
     workspace: Workspace,
     held: Option<Held>,
+    /// How far its token reaches.
+    scope: Scope,
     read_at: Instant,
     since: i64,
 }
@@ -86,7 +90,8 @@ impl Workloads {
         if entry.person.state == AccountState::Waiting {
             return Ok(Err(NotLetIn::TemporaryPassword));
         }
-        let origin = entry.held.as_ref().map(|held| held.origin(claims.node, job));
+        let name = entry.held.as_ref().map(|held| held.origin(claims.node, job));
+        let origin = name.map(|name| Origin { name, scope: entry.scope });
         Ok(Ok(Arc::new(Actor {
             person: entry.person.clone(),
             workspace: entry.workspace.clone(),
@@ -106,9 +111,16 @@ impl Workloads {
         let Some((person, epoch)) = state.store().person_and_epoch(&claims.user).await? else { return Ok(None) };
         let Some(workspace) = state.workspace_by_id(&person.workspace) else { return Ok(None) };
         let (node, user) = (claims.node, claims.user.clone());
-        let asked = state.engine().ask(move |world| held(world, node, &user));
-        let held = asked.await.ok().flatten();
-        let entry = Arc::new(Entry { person, epoch, workspace, held, read_at: clock::instant(), since });
+        let asked = state.engine().ask(move |world| (held(world, node, &user), compute_of(world, node)));
+        let (held, compute) = asked.await.unwrap_or_default();
+        let scope = match compute {
+            Some((compute, owner)) => {
+                let widened = state.store().wide_tokens_of(compute).await?;
+                if widened.is_some_and(|(by, _)| by == owner) { Scope::All } else { Scope::Own }
+            }
+            None => Scope::Own,
+        };
+        let entry = Arc::new(Entry { person, epoch, workspace, held, scope, read_at: clock::instant(), since });
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         if entries.len() >= MOST {
             entries.retain(|_, entry| entry.read_at.elapsed() < READ_AGAIN);
@@ -121,6 +133,16 @@ impl Workloads {
         }
         Ok(Some(entry))
     }
+}
+
+/// The instance or cluster that a node belongs to, with who owns it; none for a serverless job.
+fn compute_of(world: &World, node: NodeId) -> Option<(ComputeRef, UserId)> {
+    let compute = match world.node(node)?.holder {
+        Holder::Instance(id) => ComputeRef::Instance(id),
+        Holder::Cluster(id) => ComputeRef::Cluster(id),
+        Holder::Job(_) => return None,
+    };
+    Some((compute, world.compute_owner(compute)?.clone()))
 }
 
 fn is_fresh(entry: &Entry, state: &Studio) -> bool {

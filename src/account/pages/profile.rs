@@ -7,8 +7,8 @@ use leptos::prelude::*;
 
 use crate::account::pages::sign_in::{password_help, zone_options};
 use crate::components::{
-    Card, Choice, ChoiceKind, ChoiceList, Def, DefList, Field, Look, NavItem, Page, PostForm, SelectField, StateTag,
-    StateWord, SubmitButton, Table, ago, at_time, heads,
+    Card, Checkbox, Choice, ChoiceKind, ChoiceList, Def, DefList, Field, Look, NavItem, Page, PostForm, SelectField,
+    StateTag, StateWord, SubmitButton, Table, ago, at_time, heads,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::server::caller::here;
@@ -79,6 +79,11 @@ fn password(visit: &Visit) -> AnyView {
                 <Field
                     form=&state label="New password" name="password" kind="password" required=true
                     autocomplete="new-password" check="password" email=email help=password_help()
+                />
+                <Checkbox name="end_tokens" label="Revoke all my personal tokens"/>
+                <Checkbox
+                    name="end_ssh_keys" label="Remove all my SSH keys"
+                    help="Tick both if somebody else may know your password: they could have added their own."
                 />
                 <div class="row"><SubmitButton look=Look::Plain pending="Saving…">"Change password"</SubmitButton></div>
             </PostForm>

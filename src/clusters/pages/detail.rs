@@ -11,12 +11,13 @@ use atelier_domain::text::counted;
 use atelier_studio::clock;
 use atelier_studio::clusters::detail::{ClusterDetail, cluster};
 use atelier_studio::clusters::quote::{Quoted, quote_scaling};
+use atelier_studio::token_scope::{Noun, TokenScope, token_scope};
 use leptos::prelude::*;
 
 use crate::clusters::pages::{decisions, nodes, queue, settings};
 use crate::components::{
     Card, Crumb, Icon, Layer, LinkButton, Look, NavItem, NodeLegend, NodeMap, NodeSquare, Page, PostForm, Query,
-    StateTag, StateWord, StepChart, SubmitButton, Tone, Why, ago,
+    StateTag, StateWord, StepChart, SubmitButton, TokenScopeCard, Tone, Why, ago,
 };
 use crate::frame::{Place, Visit, load, param, studio};
 use crate::server::caller::here;
@@ -34,13 +35,16 @@ pub fn ClusterPage() -> impl IntoView {
                 Some([min, max, warm]) => quote_scaling(&caller, &name, [&min, &max, &warm]).await?,
                 None => Quoted::Unchanged,
             };
-            Ok((detail, quoted))
+            let tokens = token_scope(&caller, Noun::Cluster, &name).await?;
+            Ok((detail, quoted, tokens))
         };
-        load(visit.viewer.clone(), read, move |(detail, quoted)| show(&visit, &query, &detail, &quoted))
+        load(visit.viewer.clone(), read, move |(detail, quoted, tokens)| {
+            show(&visit, &query, &detail, &quoted, &tokens)
+        })
     })
 }
 
-fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -> AnyView {
+fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted, tokens: &TokenScope) -> AnyView {
     let row = &detail.row;
     let back = paths::compute(visit.slug(), "clusters");
     let crumbs = vec![Crumb::new("Compute", back.clone()), Crumb::new("Clusters", back)];
@@ -66,6 +70,12 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
     let (meta, why, map) = (meta(visit, detail), why(detail), map(visit, detail));
     let paused = paused(visit, detail);
     let (table, queue) = (nodes::card(visit, query, detail), queue::card(visit, detail));
+    let tokens = view! {
+        <TokenScopeCard
+            name=tokens.name.clone() whose="The token of a job here" scope=tokens.scope is_own=tokens.is_own
+            refusal=visit.form("set_token_scope").refusal()
+        />
+    };
     let (settings, decisions) = (settings::cards(visit, query, detail, quoted), decisions::card(visit, query, detail));
     html! {
         <Page heading=row.name.clone() crumbs=crumbs beside=beside.into_any() actions=actions.into_any()>
@@ -80,6 +90,7 @@ fn show(visit: &Visit, query: &Query, detail: &ClusterDetail, quoted: &Quoted) -
                 </div>
                 <aside class="stack">
                     {settings}
+                    <div data-live="token-scope">{tokens}</div>
                     <div data-live="decisions">{decisions}</div>
                 </aside>
             </div>

@@ -133,7 +133,8 @@ async fn save(caller: &Caller, subject: &Subject, values: &Values) -> Result<Str
         (Answer::Already, _) => format!("The scripts of {} are as they were.", subject.name),
         (_, true) => format!("The scripts of {} were saved. They run from its next start on.", subject.name),
         (_, false) => format!(
-            "The scripts of {} were saved. Until its owner has accepted them they run with an empty home.",
+            "The scripts of {} were saved. Until its owner accepts them they run as a throw-away user, with an empty \
+             home and without Files.",
             subject.name
         ),
     })

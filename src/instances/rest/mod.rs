@@ -4,6 +4,7 @@ pub mod actions;
 pub mod apps;
 pub mod sharing;
 pub mod ssh;
+pub mod token_scope;
 pub mod transfer;
 pub mod view;
 

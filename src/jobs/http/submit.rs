@@ -70,7 +70,13 @@ pub async fn take(State(state): State<AppState>, request: Request) -> Response {
         Err(refusal) => Err(refusal),
     };
     match files {
-        Ok(files) => carry_along(files, &mut values),
+        Ok(files) => {
+            let sent: Vec<String> = files.iter().map(|file| file.blob.clone()).collect();
+            if let Err(error) = atelier_studio::uploads::note(&caller, &sent).await {
+                return back(Flash { values, refusal: Some(error.to_string()), ..Flash::default() });
+            }
+            carry_along(files, &mut values);
+        }
         Err(refusal) => return back(shown(refusal, values)),
     }
     let action = values.remove("act").unwrap_or_default().join("");
@@ -92,7 +98,7 @@ pub async fn take(State(state): State<AppState>, request: Request) -> Response {
 
 /// Submits, or only judges every field.
 async fn answer(caller: &Caller, values: &Values, is_meant: bool) -> Result<Option<(String, String)>, AppError> {
-    let (request, mut problems) = typed::request(values, caller.studio.fleet().folders());
+    let (request, mut problems) = typed::request(values);
     let prepared = match prepare(caller, &request).await {
         Ok(prepared) if problems.is_empty() => prepared,
         Ok(_) => return Err(AppError::Invalid { problems }),

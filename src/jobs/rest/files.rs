@@ -13,7 +13,7 @@ use crate::server::state::AppState;
 use crate::server::uploads;
 
 /// `POST /files`, as `multipart/form-data`. The same content is kept once, whoever sends it and however
-/// often.
+/// often; each can name only what they have sent.
 pub async fn keep(asked: Asked, _: NoParameters, State(state): State<AppState>, request: Request) -> Answered {
     // Nobody's files are taken for nothing.
     asked.caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
@@ -42,6 +42,8 @@ pub async fn keep(asked: Asked, _: NoParameters, State(state): State<AppState>, 
         return Err(Refusal::field("files", "There is no file in this. Send at least one, with its file name."));
     }
     let files = incoming.keep(&state).await.map_err(refused)?;
+    let sent: Vec<String> = files.iter().map(|file| file.blob.clone()).collect();
+    atelier_studio::uploads::note(&asked.caller, &sent).await?;
     Ok(json(StatusCode::CREATED, &object! { files: files }))
 }
 

@@ -6,7 +6,7 @@ use atelier_domain::paths;
 use atelier_studio::people::list::{PersonRow, judge_people};
 use leptos::prelude::*;
 
-use crate::components::{ConfirmCard, Consequence, Crumb, Look, NavItem, NothingToDo, Page, Tone};
+use crate::components::{Checkbox, ConfirmCard, Consequence, Crumb, Look, NavItem, NothingToDo, Page, Tone};
 use crate::frame::{Place, Visit, help, load, param, studio};
 use crate::people::pages::verbs;
 use crate::server::caller::here;
@@ -51,7 +51,9 @@ fn ask(visit: &Visit, verb: AccountVerb, judged: Judged) -> AnyView {
                 title=title rows=consequences(verb, &judged) function="change_accounts" hidden=hidden
                 state=visit.form("change_accounts") keep="Keep as it is" back=back go=go icon=verbs::icon(verb)
                 look=look
-            />
+            >
+                {(verb == AccountVerb::ResetPassword).then(endings)}
+            </ConfirmCard>
         }
     };
     let heading = match verb {
@@ -60,6 +62,17 @@ fn ask(visit: &Visit, verb: AccountVerb, judged: Judged) -> AnyView {
         AccountVerb::ResetPassword => "Reset password",
     };
     view! { <Page heading=heading crumbs=crumbs>{content}</Page> }.into_any()
+}
+
+/// What else ends with a password.
+fn endings() -> AnyView {
+    html! {
+        <Checkbox name="end_tokens" label="Revoke their personal tokens"/>
+        <Checkbox
+            name="end_ssh_keys" label="Remove their SSH keys"
+            help="Tick both if somebody else may have used the account."
+        />
+    }
 }
 
 /// The question, with its numbers.

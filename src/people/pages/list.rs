@@ -4,12 +4,13 @@ use atelier_domain::access::{Action, Role};
 use atelier_domain::account::{AccountState, AccountVerb};
 use atelier_domain::history::Topic;
 use atelier_domain::paths;
-use atelier_studio::people::list::{PeopleQuery, PeopleSort, list_people};
+use atelier_studio::people::commands::untrusted_team;
+use atelier_studio::people::list::{PeoplePage as PeoplePageRows, PeopleQuery, PeopleSort, list_people};
 use leptos::prelude::*;
 
 use crate::components::{
     BulkAction, BulkBar, BulkForm, FilterBar, Icon, LinkButton, Look, NavItem, NothingFits, Page, Pager, PickAll,
-    Query, QuickFilter, Sort, SortHeader, Table, shown_of,
+    Query, QuickFilter, Sort, SortHeader, Table, TrustBanner, shown_of,
 };
 use crate::frame::{Place, Visit, load, studio};
 use crate::people::pages::row::row;
@@ -23,8 +24,11 @@ pub fn PeoplePage() -> impl IntoView {
         let query = Query::here();
         let wanted = wanted(&query);
         let sort = Sort::by(wanted.sort.key(), wanted.descending);
-        let read = async move { list_people(&here()?, &wanted).await };
-        load(visit.viewer.clone(), read, move |page| list(&visit, query, sort, page))
+        let read = async move {
+            let caller = here()?;
+            Ok((list_people(&caller, &wanted).await?, untrusted_team(&caller).await?))
+        };
+        load(visit.viewer.clone(), read, move |(page, mixed)| list(&visit, query, sort, page, mixed))
     })
 }
 
@@ -41,9 +45,10 @@ fn wanted(query: &Query) -> PeopleQuery {
     }
 }
 
-fn list(visit: &Visit, query: Query, sort: Sort, page: atelier_studio::people::list::PeoplePage) -> AnyView {
+fn list(visit: &Visit, query: Query, sort: Sort, page: PeoplePageRows, mixed: Option<&'static str>) -> AnyView {
     let viewer = &visit.viewer;
     let refusal = viewer.may(Action::MemberWrite).err().map(|denied| viewer.why_not(&denied));
+    let may_confirm = refusal.is_none();
     let add = view! {
         <LinkButton
             href=paths::new_person(visit.slug()) look=Look::Primary icon="plus" disabled_because=refusal.clone()
@@ -59,6 +64,7 @@ fn list(visit: &Visit, query: Query, sort: Sort, page: atelier_studio::people::l
     html! {
         <Page heading="People" sub=sub actions=add.into_any()>
             {refused}
+            <TrustBanner why=mixed may_confirm=may_confirm/>
             {filters}
             <div data-live="people" data-announce="person|people">{content}</div>
         </Page>

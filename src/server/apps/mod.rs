@@ -25,6 +25,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use http_body::Body as _;
 
 pub use crate::server::apps::access::{Access, access_of, tend_shares};
 pub use crate::server::apps::codes::Codes;
@@ -93,8 +94,8 @@ async fn serve(state: &AppState, place: Place, mut request: Request) -> Response
     }
     // The terminal is our own page, and drops by itself what somebody types who may only look.
     if visit.access.is_read_only() && place.app != TERMINAL {
-        let method = request.method().clone();
-        if let Err(why) = read_only::check(&method, request.headers_mut()) {
+        let (method, has_body) = (request.method().clone(), !request.body().is_end_stream());
+        if let Err(why) = read_only::check(&method, request.headers_mut(), has_body) {
             return (StatusCode::FORBIDDEN, why).into_response();
         }
     }

@@ -128,7 +128,7 @@ impl From<AppError> for Refusal {
                 "engine.unavailable" => Self::new(StatusCode::SERVICE_UNAVAILABLE, &code, detail).retry_after(1),
                 "disk-full" => Self::new(StatusCode::INSUFFICIENT_STORAGE, &code, detail).retry_after(60),
                 "too-many-jobs" => Self::new(StatusCode::TOO_MANY_REQUESTS, &code, detail).retry_after(10),
-                "workload.not-allowed" => Self::new(StatusCode::FORBIDDEN, &code, detail),
+                "workload.not-allowed" | "workload.own-things-only" => Self::new(StatusCode::FORBIDDEN, &code, detail),
                 _ => Self::new(status, &code, detail),
             },
             AppError::TooMany { retry_after_secs, .. } => {

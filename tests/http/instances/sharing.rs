@@ -207,6 +207,23 @@ async fn who_may_read_looks_and_does_nothing() {
         assert_eq!(status, StatusCode::FORBIDDEN, "{method}");
         assert!(words.contains("shared with you to read"), "{words}");
     }
+    // A body is more than looking, whatever the method says.
+    for method in [Method::GET, Method::HEAD] {
+        let request = Request::builder().method(method.clone()).uri("/api").header(header::HOST, host("jupyter"));
+        let request = request.header(header::COOKIE, &cookie).header("sec-fetch-site", "same-origin");
+        let answer = studio.server.browser().send(request.body(Body::from("_method=DELETE")).expect("a request")).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{method}");
+    }
+    for kind in ["content-length: 14", "transfer-encoding: chunked"] {
+        let mut stream = TcpStream::connect(address).await.expect("connects");
+        let (host, end) = (host("jupyter"), "\r\nconnection: close\r\n\r\n");
+        let head = format!("GET /api HTTP/1.1\r\nhost: {host}\r\ncookie: {cookie}\r\nsec-fetch-site: same-origin\r\n");
+        stream.write_all(format!("{head}{kind}{end}e\r\n_method=DELETE\r\n0\r\n\r\n").as_bytes()).await.expect("sent");
+        let mut answer = Vec::new();
+        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("in time").expect("reads");
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("are not passed on"), "{kind}: {answer}");
+    }
     let (_, refused) = dial(address, "jupyter", &cookie, "/api/kernels/1/channels", true).await;
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
     let using = enter(&studio, &mut sven, "jupyter").await.expect("let in");

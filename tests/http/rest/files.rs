@@ -125,3 +125,48 @@ async fn files_are_for_those_who_may_submit() {
     let owner = Api::owner(&server).await;
     owner.send(Method::PATCH, "/files", &[], None).await.refuses(405, "no-such-method");
 }
+
+#[tokio::test]
+async fn a_hash_counts_only_for_who_has_sent_the_content() {
+    let server = Server::set_up().await;
+    let ines = with_pool(&server, 1).await;
+    let token = make_token(&server, "ines@example.org", 1).await;
+    let sent = upload(&server, &token, &[("file", Some("secret.txt"), b"payroll")]).await.is(201);
+    let files = sent.json["files"].clone();
+    let job = json!({"cluster": "pool", "command": ["cat", "secret.txt"], "files": files});
+    ines.post("/jobs", &job).await.is(201);
+
+    let sven = Api::role(&server, "Sven", Role::DataScientist).await;
+    let refused = sven.post("/jobs", &job).await.refuses(422, "invalid");
+    assert!(refused.problem("files").contains("you have uploaded none with the hash"), "{}", refused.text);
+    // As if there were none: neither the right nor a wrong size tells that it exists.
+    let mut wrong = job.clone();
+    wrong["files"][0]["size"] = json!(8);
+    assert_eq!(sven.post("/jobs", &wrong).await.problem("files"), refused.problem("files"));
+    // Scripts are named in the same way.
+    let blob = files[0]["blob"].as_str().expect("a hash");
+    let instance = json!({"name": "desk", "size": "cpu-2", "starts": false, "scripts": {"startup": {"blob": blob}}});
+    let refused = sven.post("/instances", &instance).await.refuses(422, "invalid");
+    assert!(refused.problem("startup_script").contains("You have uploaded no file with this hash"), "{}", refused.text);
+    // Who has the content may send it, and then name it.
+    let svens = make_token(&server, "sven@example.org", 1).await;
+    upload(&server, &svens, &[("file", Some("x"), b"payroll")]).await.is(201);
+    sven.post("/jobs", &job).await.is(201);
+    sven.post("/instances", &instance).await.is(201);
+}
+
+#[tokio::test]
+async fn files_of_jobs_from_before_belong_to_who_submitted_them() {
+    let server = Server::set_up().await;
+    let ines = with_pool(&server, 1).await;
+    let token = make_token(&server, "ines@example.org", 1).await;
+    let sent = upload(&server, &token, &[("file", Some("old.txt"), b"old")]).await.is(201);
+    let job = json!({"cluster": "pool", "command": ["true"], "files": sent.json["files"], "array": 3});
+    ines.post("/jobs", &job).await.is(201);
+    let store = server.state.store();
+    let blob = sent.json["files"][0]["blob"].as_str().expect("a hash").to_owned();
+    store.forget_uploads(&[blob], atelier_domain::Timestamp(i64::MAX)).await.expect("forgets");
+    ines.post("/jobs", &job).await.refuses(422, "invalid");
+    store.know_uploads(atelier_engine::clock::now()).await.expect("knows");
+    ines.post("/jobs", &job).await.is(201);
+}

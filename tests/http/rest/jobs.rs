@@ -243,7 +243,7 @@ async fn rights_are_those_of_the_portal() {
 async fn what_is_not_there_and_what_is_no_id_look_the_same() {
     let server = Server::set_up().await;
     let api = with_pool(&server, 1).await;
-    for id in ["job-1", "job-18446744073709551615", "job-01", "1", "node-1", "%2e%2e", "job-1%00"] {
+    for id in ["job-1", "job-18446744073709551615", "job-01", "1", "node-1", "%2e%2e"] {
         for path in [format!("/jobs/{id}"), format!("/jobs/{id}/log")] {
             let answer = api.get(&path).await.refuses(404, "not-found");
             assert_eq!(answer.json["detail"], "There is no such job here, or it is not for you to see.", "{path}");

@@ -82,18 +82,9 @@ impl Folders {
             }
         }
         for path in [&self.home, &self.layer, &self.run] {
-            self.give(path)?;
+            give(path, self.uid)?;
         }
         self.forget_old_logs();
-        Ok(())
-    }
-
-    /// Makes a folder that is the person's own.
-    fn give(&self, path: &Path) -> Result<(), (PathBuf, io::Error)> {
-        make(path, 0o700)?;
-        if self.uid.is_some() {
-            lchown(path, self.uid, self.uid).map_err(|error| (path.to_owned(), error))?;
-        }
         Ok(())
     }
 
@@ -103,11 +94,11 @@ impl Folders {
         drop(std::os::unix::fs::symlink(target, self.home.join(WORKSPACE)));
     }
 
-    /// Makes empty folders in place of the person's own.
-    pub fn make_scratch(&self) -> Result<(), String> {
+    /// Makes empty folders in place of the person's own, for another user.
+    pub fn make_scratch(&self, user: Option<u32>) -> Result<(), String> {
         self.discard(&self.scratch);
         let made = make(&self.scratch, 0o711)
-            .and_then(|()| ["home", "jobs", "layer"].iter().try_for_each(|name| self.give(&self.scratch.join(name))));
+            .and_then(|()| ["home", "jobs", "layer"].iter().try_for_each(|name| give(&self.scratch.join(name), user)));
         made.map_err(|(path, error)| format!("the folder {} cannot be made: {error}", path.display()))
     }
 
@@ -148,6 +139,15 @@ impl Folders {
             drop(self.run.parent().map(fs::remove_dir_all));
         }
     }
+}
+
+/// Makes a folder that is that user's own.
+fn give(path: &Path, user: Option<u32>) -> Result<(), (PathBuf, io::Error)> {
+    make(path, 0o700)?;
+    if user.is_some() {
+        lchown(path, user, user).map_err(|error| (path.to_owned(), error))?;
+    }
+    Ok(())
 }
 
 fn make(path: &Path, mode: u32) -> Result<(), (PathBuf, io::Error)> {

@@ -44,6 +44,8 @@ pub struct Mounts {
     pub variables: Vec<(String, String)>,
     /// Whether a private view has a network of its own, with nothing but loopback.
     pub has_own_network: bool,
+    /// Whether it has the files of the workspace.
+    pub has_files: bool,
 }
 
 /// Where things are, as programs see them.
@@ -71,16 +73,24 @@ impl Plan<'_> {
 
     /// With the person's home.
     pub fn own(&self) -> (Mounts, Inside) {
-        self.mounts(&self.folders.home, None, &self.folders.layer, false)
+        self.mounts(&self.set_up.person, &self.folders.home, None, &self.folders.layer, false)
     }
 
-    /// With empty folders in place of everything that is the person's.
-    pub fn scratch(&self) -> (Mounts, Inside) {
+    /// With empty folders in place of everything that is the person's, as another user.
+    pub fn scratch(&self, user: Option<u32>) -> (Mounts, Inside) {
         let scratch = &self.folders.scratch;
-        self.mounts(&scratch.join("home"), Some(scratch.join("jobs")), &scratch.join("layer"), true)
+        let person = Person { uid: user, ..self.set_up.person.clone() };
+        self.mounts(&person, &scratch.join("home"), Some(scratch.join("jobs")), &scratch.join("layer"), true)
     }
 
-    fn mounts(&self, home: &Path, jobs: Option<PathBuf>, layer: &Path, is_scratch: bool) -> (Mounts, Inside) {
+    fn mounts(
+        &self,
+        person: &Person,
+        home: &Path,
+        jobs: Option<PathBuf>,
+        layer: &Path,
+        is_scratch: bool,
+    ) -> (Mounts, Inside) {
         let (set_up, has_view) = (self.set_up, self.has_view());
         // Python environments cannot be moved: a layer is where it is, in a view too.
         let layer_inside = if has_view { self.folders.layer.clone() } else { layer.to_owned() };
@@ -105,14 +115,15 @@ impl Plan<'_> {
         let home_inside = if has_view { format!("/home/{}", set_up.person.handle) } else { home.display().to_string() };
         let variables = self.variables(&layer_inside, &run, is_scratch);
         let inside = Inside {
-            environment: self.environment(&home_inside, &variables),
+            environment: self.environment(&home_inside, &variables, is_scratch),
             home: home_inside,
             layer: layer_inside,
             run,
         };
-        let person = set_up.person.clone();
+        let person = person.clone();
         let (home, host) = (home.to_owned(), host(&set_up.name));
-        let mounts = Mounts { person, home, jobs, host, binds, variables, has_own_network: false };
+        let has_files = !is_scratch;
+        let mounts = Mounts { person, home, jobs, host, binds, variables, has_own_network: false, has_files };
         (mounts, inside)
     }
 
@@ -174,7 +185,7 @@ impl Plan<'_> {
     }
 
     /// The whole environment of what runs in the instance.
-    fn environment(&self, home: &str, variables: &[(String, String)]) -> Vec<(String, String)> {
+    fn environment(&self, home: &str, variables: &[(String, String)], is_scratch: bool) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> = Vec::new();
         let mut set = |name: &str, value: String| all.push((name.to_owned(), value));
         let handle = &self.set_up.person.handle;
@@ -194,7 +205,9 @@ impl Plan<'_> {
         set("CUDA_VISIBLE_DEVICES", list(seen));
         set("NVIDIA_VISIBLE_DEVICES", if gpus.is_empty() { "void".to_owned() } else { list(gpus.clone()) });
         let shared = if self.has_view() { "/shared".to_owned() } else { self.config.shared.display().to_string() };
-        set("ATELIER_SHARED_DIR", shared);
+        if !is_scratch {
+            set("ATELIER_SHARED_DIR", shared);
+        }
         set("ATELIER_CORES", cores);
         set("ATELIER_MEMORY_MIB", self.config.shape.memory.to_string());
         all.extend(variables.iter().cloned());

@@ -55,7 +55,11 @@ async fn run_all(supervisor: &Supervisor, layout: &Layout, wanted: &RunScripts, 
     if wanted.is_trusted {
         return run_each(supervisor, layout, &layout.inside, Place::Own, &wanted.scripts, ending).await;
     }
-    let scratch = match make_scratch(supervisor, layout).await {
+    let user = match throw_away(supervisor, wanted.throw_away) {
+        Ok(user) => user,
+        Err(why) => return Some((0, Err(why))),
+    };
+    let scratch = match make_scratch(supervisor, layout, user).await {
         Ok(inside) => inside,
         Err(why) => return Some((0, Err(format!("an empty home for the scripts cannot be made: {why}")))),
     };
@@ -66,24 +70,41 @@ async fn run_all(supervisor: &Supervisor, layout: &Layout, wanted: &RunScripts, 
     outcome
 }
 
-/// A sandbox without the person's home.
-async fn make_scratch(supervisor: &Supervisor, layout: &Layout) -> Result<Inside, String> {
-    layout.setup_log.note(
-        "the owner has not accepted these scripts: they run with an empty home and layer, of which nothing is kept",
-    );
-    if !matches!(supervisor.isolation, Isolation::View(_)) {
-        layout
-            .setup_log
-            .note("this node has no private views: nothing but their environment keeps them from the real home");
+/// As whom scripts run that the owner has not accepted; nobody where all people are one user.
+fn throw_away(supervisor: &Supervisor, told: Option<u32>) -> Result<Option<u32>, String> {
+    if supervisor.isolation == Isolation::None {
+        return Ok(None);
     }
-    layout.folders.make_scratch()?;
+    let is_free = |uid: &u32| *uid != 0 && Some(*uid) != supervisor.uid();
+    told.filter(is_free).map(Some).ok_or_else(|| {
+        "the scripts were not run: the owner has not accepted them, and the server named no throw-away user for them"
+            .to_owned()
+    })
+}
+
+/// A sandbox without anything that is the person's: another user, an empty home, no files, no token.
+async fn make_scratch(supervisor: &Supervisor, layout: &Layout, user: Option<u32>) -> Result<Inside, String> {
+    layout.setup_log.note(
+        "the owner has not accepted these scripts: they run as a throw-away user with an empty home and layer, \
+         without Files and without a token, and nothing is kept",
+    );
+    match supervisor.isolation {
+        Isolation::View(_) => {}
+        Isolation::Users => {
+            layout.setup_log.note("this node has no private views: the scripts can read what Files shows to everybody")
+        }
+        Isolation::None => layout
+            .setup_log
+            .note("this node does not isolate people: the scripts can read everything that the agent can read"),
+    }
+    layout.folders.make_scratch(user)?;
     let plan = Plan {
         set_up: &supervisor.set_up,
         config: &supervisor.config,
         isolation: &supervisor.isolation,
         folders: &layout.folders,
     };
-    let (mounts, inside) = plan.scratch();
+    let (mounts, inside) = plan.scratch(user);
     supervisor.ask(Ask::SetMounts(Place::Scratch, Box::new(Some(mounts))));
     let furnish = Furnish {
         home: inside.home.clone(),

@@ -140,7 +140,9 @@ fn view(command: &mut Command, config: &AgentConfig, folders: &PersonFolders, ki
     command.args(["--symlink", "../tmp", "/var/tmp", "--symlink", "../run", "/var/run"]);
     command.arg("--bind").arg(&folders.home).arg(home);
     command.arg("--bind").arg(&folders.jobs).arg("/jobs");
-    command.arg("--bind").arg(&config.shared).arg("/shared");
+    if mounts.is_none_or(|mounts| mounts.has_files) {
+        command.arg("--bind").arg(&config.shared).arg("/shared");
+    }
     command.arg("--ro-bind").arg(program).arg(PROGRAM);
     if let Some(folder) = &folders.identity {
         command.arg("--ro-bind").arg(folder).arg(identity::INSIDE);

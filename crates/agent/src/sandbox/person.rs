@@ -52,20 +52,11 @@ pub fn prepare(
         identity: None,
         mounts: mounts.cloned(),
     };
-    let cannot = |path: &Path, error: io::Error| format!("the folder {} cannot be made: {error}", path.display());
     for path in [&config.homes, &config.jobs, &temporary] {
         make(path, 0o711).map_err(|error| cannot(path, error))?;
     }
-    if !config.shared.exists() {
-        make(&config.shared, 0o777).map_err(|error| cannot(&config.shared, error))?;
-        // Everybody may write there, and nobody may remove what is another's.
-        let rights = fs::Permissions::from_mode(0o1777);
-        fs::set_permissions(&config.shared, rights).map_err(|error| cannot(&config.shared, error))?;
-    }
-    let users = config.shared.join(USERS);
-    make(&users, 0o755).map_err(|error| cannot(&users, error))?;
-    let own = users.join(&person.handle);
-    for path in [&folders.home, &folders.jobs, &folders.temporary, &own] {
+    let own = if mounts.is_none_or(|mounts| mounts.has_files) { Some(own_files(config, person)?) } else { None };
+    for path in [&folders.home, &folders.jobs, &folders.temporary].into_iter().chain(&own) {
         make(path, 0o700).map_err(|error| cannot(path, error))?;
         if uid.is_some() {
             lchown(path, uid, uid).map_err(|error| cannot(path, error))?;
@@ -79,6 +70,23 @@ pub fn prepare(
     );
     fs::write(&folders.users, users).map_err(|error| cannot(&folders.users, error))?;
     Ok(folders)
+}
+
+/// The files of the workspace, as far as they have to be there, and which folder of them is the person's own.
+fn own_files(config: &AgentConfig, person: &Person) -> Result<PathBuf, String> {
+    if !config.shared.exists() {
+        make(&config.shared, 0o777).map_err(|error| cannot(&config.shared, error))?;
+        // Everybody may write there, and nobody may remove what is another's.
+        let rights = fs::Permissions::from_mode(0o1777);
+        fs::set_permissions(&config.shared, rights).map_err(|error| cannot(&config.shared, error))?;
+    }
+    let users = config.shared.join(USERS);
+    make(&users, 0o755).map_err(|error| cannot(&users, error))?;
+    Ok(users.join(&person.handle))
+}
+
+fn cannot(path: &Path, error: io::Error) -> String {
+    format!("the folder {} cannot be made: {error}", path.display())
 }
 
 fn make(path: &Path, mode: u32) -> io::Result<()> {

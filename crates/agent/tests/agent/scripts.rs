@@ -3,7 +3,7 @@
 use atelier_protocol::AppState;
 
 use crate::common::agent::{marker, processes_with};
-use crate::common::hosting::{Kind, agent, app_target, best, kinds, web};
+use crate::common::hosting::{Kind, THROW_AWAY, agent, app_target, best, kinds, web};
 use crate::common::jobs::{part, script};
 
 #[tokio::test]
@@ -117,7 +117,12 @@ async fn scripts_that_the_owner_has_not_accepted_see_nothing_of_theirs_and_leave
         assert!(log.contains("private': No such file") || log.contains("private: No such file"), "{kind:?}: {log}");
         assert!(log.contains("mine': No such file") && !log.contains("\nmine\n"), "{kind:?}: {log}");
         assert!(log.contains("<>\napollo\nbase\nwritten\n"), "{kind:?}: {log}");
-        assert_eq!(log.contains("no private views"), kind != Kind::View, "{kind:?}: {log}");
+        let shared_words = match kind {
+            Kind::View => "",
+            Kind::Users => "this node has no private views",
+            Kind::None => "this node does not isolate people",
+        };
+        assert!(log.contains(shared_words) && log.contains("as a throw-away user"), "{kind:?}: {log}");
         if kind == Kind::View {
             assert!(!log.contains("1.1.0"), "{log}");
         }
@@ -126,5 +131,65 @@ async fn scripts_that_the_owner_has_not_accepted_see_nothing_of_theirs_and_leave
         assert!(!agent.instance().join("scratch").exists());
         assert_eq!(std::fs::read_to_string(agent.instance().join("home/private")).unwrap(), "private\n");
         server.app(AppState::Ready).await;
+    }
+}
+
+/// The attack: a Contributor's creation script, or an operator's `PUT …/scripts`, goes for the owner's files.
+#[tokio::test]
+async fn scripts_that_the_owner_has_not_accepted_reach_none_of_the_owners_files() {
+    for kind in kinds().into_iter().filter(|kind| *kind != Kind::None) {
+        let (agent, mut server) = agent(kind).await;
+        let mut set_up = agent.set_up_with(web());
+        set_up.has_scripts = true;
+        server.set_up(&set_up).await;
+        let mine = "cd $ATELIER_SHARED_DIR && echo payroll > Users/handle1/payroll && chmod 666 Users/handle1/payroll";
+        server.start(&script(1, mine)).await;
+        server.off(part(1)).await;
+        let (shared, home) = (agent.config.shared.display(), agent.instance().join("home"));
+        let attack = format!(
+            "id -u; id -G
+             for folder in /shared {shared} $ATELIER_SHARED_DIR; do
+                 cat $folder/Users/handle1/payroll
+                 echo planted > $folder/Users/handle1/planted
+                 rm -f $folder/Users/handle1/payroll
+             done
+             ls -d /shared && echo has-files
+             cat {}/.bashrc; echo planted > {}/planted
+             echo \"<$ATELIER_URL><$ATELIER_TOKEN_FILE><$ATELIER_SHARED_DIR>\"; true",
+            home.display(),
+            home.display()
+        );
+        let attack = server.script("creation", &attack);
+        let (_, failure) = server.run_scripts(1, vec![attack], false).await;
+        assert_eq!(failure, None, "{kind:?}");
+        let log = std::fs::read_to_string(agent.instance().join("logs/setup-1.log")).unwrap();
+        assert!(log.contains(&format!("\n{THROW_AWAY}\n{THROW_AWAY}\n")), "{kind:?}: {log}");
+        assert!(!log.contains("\npayroll\n") && !log.contains("has-files"), "{kind:?}: {log}");
+        assert!(log.contains("<><><>"), "{kind:?}: {log}");
+        let own = agent.config.shared.join("Users/handle1");
+        assert_eq!(std::fs::read_to_string(own.join("payroll")).unwrap(), "payroll\n", "{kind:?}");
+        assert!(!own.join("planted").exists() && !home.join("planted").exists(), "{kind:?}");
+        // Once the owner has accepted them, they are the owner's own.
+        set_up.generation = 2;
+        server.set_up(&set_up).await;
+        let accepted = server.script("creation", "id -u; cat $ATELIER_SHARED_DIR/Users/handle1/payroll");
+        assert_eq!(server.run_scripts(2, vec![accepted], true).await.1, None, "{kind:?}");
+        let log = std::fs::read_to_string(agent.instance().join("logs/setup-2.log")).unwrap();
+        assert!(log.contains("70001\npayroll\n"), "{kind:?}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn scripts_are_not_run_where_no_throw_away_user_is_named() {
+    for kind in kinds().into_iter().filter(|kind| *kind != Kind::None) {
+        for named in [None, Some(0), Some(70_001)] {
+            let (agent, mut server) = agent(kind).await;
+            let mut set_up = agent.set_up();
+            set_up.has_scripts = true;
+            server.set_up(&set_up).await;
+            let creation = server.script("creation", "echo ran");
+            let (is_done, failure) = server.run_scripts_as(1, vec![creation], false, named).await;
+            assert!(!is_done && failure.unwrap().contains("named no throw-away user"), "{kind:?} {named:?}");
+        }
     }
 }

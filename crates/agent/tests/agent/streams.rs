@@ -156,8 +156,13 @@ async fn logs_are_followed_from_anywhere_while_they_grow() {
     let text =
         format!("echo first line; until [ -e {} ]; do sleep 0.02; done; echo second line", "$ATELIER_SHARED_DIR/gate");
     let script = server.script("startup", &text);
-    let wanted =
-        atelier_protocol::RunScripts { instance: INSTANCE, generation: 1, scripts: vec![script], is_trusted: true };
+    let wanted = atelier_protocol::RunScripts {
+        instance: INSTANCE,
+        generation: 1,
+        scripts: vec![script],
+        is_trusted: true,
+        throw_away: None,
+    };
     server.say(&atelier_protocol::ToAgent::RunScripts(Box::new(wanted))).await;
     server.until("the script to be fetched", |server| (server.fetched > 0).then_some(())).await;
     read_until(&mut from_start, "first line\n").await;

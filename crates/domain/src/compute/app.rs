@@ -250,7 +250,7 @@ impl AppDraft {
             let message = format!("A name for people has at most {MAX_LABEL} characters; this has {count}.");
             problems.push(Problem::new("label", message));
         }
-        if self.label.chars().any(char::is_control) {
+        if self.label.chars().any(crate::text::is_unseen) {
             problems.push(Problem::new("label", "A name for people has no control characters."));
         }
         problems.extend(command_problem(&self));

@@ -76,7 +76,7 @@ impl Tags {
                 );
                 return Err(Problem::new("tags", message));
             }
-            if name.chars().chain(value.chars()).any(char::is_control) {
+            if name.chars().chain(value.chars()).any(crate::text::is_unseen) {
                 return Err(Problem::new("tags", format!("The tag “{start}” has characters that cannot be shown.")));
             }
         }

@@ -128,10 +128,10 @@ impl KeyName {
             return Err(Problem::new("name", "Give the key a name: the machine that it is on, for example."));
         }
         if typed.is_empty() {
-            let shown = text.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+            let shown = text.chars().filter(|c| !crate::text::is_unseen(*c)).take(MAX_NAME).collect();
             return Ok(Self(shown));
         }
-        if count > MAX_NAME || text.chars().any(char::is_control) {
+        if count > MAX_NAME || text.chars().any(crate::text::is_unseen) {
             let message = format!("A name has at most {MAX_NAME} characters that can be shown; this has {count}.");
             return Err(Problem::new("name", message));
         }

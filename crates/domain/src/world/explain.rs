@@ -21,6 +21,14 @@ impl World {
         self.names.get(&(workspace.clone(), name.clone())).copied()
     }
 
+    /// Whose an instance or a cluster is.
+    pub fn compute_owner(&self, compute: ComputeRef) -> Option<&UserId> {
+        match compute {
+            ComputeRef::Instance(id) => self.instance(id).map(|instance| &instance.owner),
+            ComputeRef::Cluster(id) => self.cluster(id).map(|cluster| &cluster.owner),
+        }
+    }
+
     /// A job's place in its queue, from 1, and how many wait there; none if it does not wait for its turn.
     pub fn position(&self, id: JobId) -> Option<(u64, u64)> {
         let job = self.look_up(id).filter(|job| job.is_eligible())?;

@@ -86,6 +86,11 @@ fn every_reason_is_a_sentence() {
         Event::SshKeyAdded { key: "laptop".into(), fingerprint: "SHA256:x7f".into() },
         Event::SshKeyRemoved { key: "laptop".into(), fingerprint: "SHA256:x7f".into() },
         Event::SshSwitched { instance: "ines-lab".into(), is_on: true },
+        Event::TrustConfirmed,
+        Event::InstanceTokensSet { instance: "ines-lab".into(), is_wide: true },
+        Event::InstanceTokensSet { instance: "ines-lab".into(), is_wide: false },
+        Event::ClusterTokensSet { cluster: "gpu".into(), is_wide: true },
+        Event::ClusterTokensSet { cluster: "gpu".into(), is_wide: false },
         Event::SshConnected { instance: "ines-lab".into(), key: "laptop".into(), address: "192.0.2.7".into() },
         Event::SshEnded {
             instance: "ines-lab".into(),

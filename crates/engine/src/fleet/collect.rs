@@ -68,6 +68,7 @@ impl Collector {
     pub async fn collect(&mut self, now: Timestamp, keep: Span) -> Result<Collected> {
         let mut collected = Collected::default();
         (collected.uploads, collected.upload_bytes) = self.uploads(now).await?;
+        self.forget_senders(now).await?;
         let before = Timestamp(now.0.saturating_sub(keep.as_millis()));
         collected.logs = self.logs(before).await?;
         collected.folders = self.folders(before).await?;
@@ -99,6 +100,21 @@ impl Collector {
         };
         self.named = named;
         Ok(swept?)
+    }
+
+    /// Forgets who sent files that are gone.
+    async fn forget_senders(&self, now: Timestamp) -> Result<()> {
+        let before = Timestamp(now.0.saturating_sub(UPLOADS_KEPT.as_millis()));
+        let mut after = String::new();
+        loop {
+            let hashes = self.fleet.store().uploads_before(before, &after).await?;
+            let Some(last) = hashes.last() else { return Ok(()) };
+            after.clone_from(last);
+            let folders = self.fleet.folders().clone();
+            let is_gone = move |hash: &String| folders.blob(hash).is_none_or(|path| !path.exists());
+            let gone = blocking(move || Ok(hashes.into_iter().filter(is_gone).collect::<Vec<_>>())).await?;
+            self.fleet.store().forget_uploads(&gone, before).await?;
+        }
     }
 
     /// Jobs are numbered in the order of their submission, so behind a shelf of young ones there are only

@@ -193,7 +193,9 @@ pub(super) fn run_scripts(
         let failure = Some("The text of a script is not in the data directory any more. Set the scripts again.".into());
         return report(fleet, Report::ScriptDone { instance, generation, creation_done: false, failure });
     };
-    fleet.say(node, ToAgent::RunScripts(Box::new(RunScripts { instance, generation, scripts, is_trusted })));
+    let throw_away = fleet.has_own_users().then(|| fleet.store().uids().throw_away(instance));
+    let told = RunScripts { instance, generation, scripts, is_trusted, throw_away };
+    fleet.say(node, ToAgent::RunScripts(Box::new(told)));
 }
 
 /// On one machine a home need not move to become that of a larger node.

@@ -13,6 +13,7 @@ mod hello;
 pub(crate) mod homes;
 mod identity;
 mod instances;
+mod key;
 mod logs;
 mod rights;
 mod salvage;
@@ -25,7 +26,7 @@ pub(crate) mod transfer;
 mod writers;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use atelier_domain::UserId;
@@ -41,6 +42,7 @@ pub use folders::Folders;
 pub use homes::KEPT as HOMES_KEPT;
 pub use identity::{Signer, held};
 pub use instances::{JUPYTER, TERMINAL, VSCODE};
+pub use key::{rotate_workload_key, workload_key};
 pub use logs::{JobLogs, Kept, LogInfo, LogName};
 pub use session::Frame;
 pub use streams::NoStream;
@@ -81,6 +83,8 @@ struct Inner {
     signer: OnceLock<Signer>,
     /// Whether people get users of their own on the machine.
     has_own_users: bool,
+    /// Whether what people run is on this machine and under one user.
+    mixes_people: AtomicBool,
 }
 
 /// An agent that is connected.
@@ -128,6 +132,7 @@ impl Fleet {
             editors: OnceLock::new(),
             signer: OnceLock::new(),
             has_own_users,
+            mixes_people: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -148,6 +153,16 @@ impl Fleet {
     /// Whether people have users of their own on this machine.
     pub fn has_own_users(&self) -> bool {
         self.inner.has_own_users
+    }
+
+    /// What people run is on this machine, and nothing keeps it apart.
+    pub fn mix_people(&self) {
+        self.inner.mixes_people.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing keeps people's programs apart.
+    pub fn mixes_people(&self) -> bool {
+        self.inner.mixes_people.load(Ordering::Relaxed)
     }
 
     pub fn folders(&self) -> &Folders {

@@ -2,14 +2,12 @@
 
 use atelier_domain::compute::NodeId;
 use atelier_domain::marks::Marks;
+use atelier_domain::uids::Uids;
 use atelier_domain::{Timestamp, UserId};
 use sha2::{Digest as _, Sha256};
 
 use super::sql::{Columns as _, Sql, record};
 use super::{Result, Store};
-
-/// Where the numbers of people's own users begin: far above what systems give out.
-const FIRST_UID: u32 = 200_000;
 
 /// As whom somebody runs on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +90,22 @@ impl Store {
         Ok(())
     }
 
+    /// From now on people get these users of the system. Whoever has one keeps it.
+    pub fn number_people(&self, uids: Uids) {
+        // Set once, at the start of the server.
+        let _ = self.uids.set(uids);
+    }
+
+    /// Which users of the system people get.
+    pub fn uids(&self) -> Uids {
+        self.uids.get().copied().unwrap_or_default()
+    }
+
+    /// The numbers of all users that people have.
+    pub async fn local_uids(&self) -> Result<Vec<u32>> {
+        Sql::select("uid", "local_users").push(" order by uid").values(&self.reader).await
+    }
+
     /// As whom that person runs on the server's own machine; made when it is first asked for, and kept for
     /// good.
     pub async fn local_user(&self, user: &UserId) -> Result<LocalUser> {
@@ -110,9 +124,10 @@ impl Store {
         }
         // A number that was somebody's is never given out again, also not after an older database was taken
         // back: their files are theirs.
+        let first = self.uids().first();
         let used = Sql::select("max(uid)", "local_users").value::<Option<u32>>(&mut tx).await?.flatten();
         let before = Sql::select("last_uid", "installation").value::<Option<u32>>(&mut tx).await?.flatten();
-        let uid = used.max(before).map_or(FIRST_UID, |last| last.saturating_add(1).max(FIRST_UID));
+        let uid = used.max(before).map_or(first, |last| last.saturating_add(1).max(first));
         let given = Marks { users: uid.into(), ..Marks::default() };
         if let Some(marks) = self.marks_file() {
             marks.reserve(&given).await.map_err(sqlx::Error::Io)?;

@@ -7,7 +7,7 @@ use atelier_domain::{UserId, WorkspaceId};
 
 use super::people::NewAccount;
 use super::sql::{Sql, record};
-use super::{Author, Result, Store};
+use super::{Author, Result, Store, WriteTx};
 use crate::clock;
 
 /// A workspace.
@@ -36,18 +36,28 @@ pub struct FirstAccount {
     pub time_zone: String,
 }
 
+impl WriteTx<'_> {
+    /// Notes that an Owner has confirmed that everybody here trusts everybody; false if one had before.
+    pub async fn confirm_trust(&mut self, workspace: &WorkspaceId, author: &Author) -> Result<bool> {
+        let sql = Sql::update("installation").set("trust_confirmed_at", self.now()).and("trust_confirmed_at = 0");
+        let changed = sql.run(&mut self.tx).await? > 0;
+        if changed {
+            self.record(workspace, author, None, &Event::TrustConfirmed).await?;
+        }
+        Ok(changed)
+    }
+}
+
 impl Store {
     /// The id of this installation: what it makes elsewhere is marked with it.
     pub async fn installation_id(&self) -> Result<String> {
         Ok(Sql::select("id", "installation").value(&self.reader).await?.unwrap_or_default())
     }
 
-    /// What tokens of instances and jobs are signed with. The first server that asks makes it; all others
-    /// find the same.
-    pub async fn workload_key(&self) -> Result<String> {
-        let fresh: String = (0..4).map(|_| format!("{:016x}", rand::random::<u64>())).collect();
-        self.write(Sql::update("installation").set("workload_key", fresh).eq("workload_key", "")).await?;
-        Ok(Sql::select("workload_key", "installation").value(&self.reader).await?.unwrap_or_default())
+    /// Whether an Owner has confirmed that everybody here trusts everybody.
+    pub async fn is_trust_confirmed(&self) -> Result<bool> {
+        let at = Sql::select("trust_confirmed_at", "installation").value::<i64>(&self.reader).await?;
+        Ok(at.is_some_and(|at| at > 0))
     }
 
     /// Finds or makes the installation's row and gives the present revision.

@@ -33,7 +33,9 @@ mod sign_in_failures;
 mod spending;
 mod sql;
 mod ssh;
+mod token_scopes;
 mod tokens;
+mod uploads;
 mod write;
 
 pub use agents::{Admission, LocalUser};
@@ -114,6 +116,8 @@ pub struct Store {
     live: Live,
     folder: Option<std::path::PathBuf>,
     marks: std::sync::OnceLock<std::sync::Arc<crate::marks::MarksFile>>,
+    /// Which users of the system people get; those of a new installation if nobody says otherwise.
+    uids: std::sync::OnceLock<atelier_domain::uids::Uids>,
 }
 
 impl Store {

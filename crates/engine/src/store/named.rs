@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use atelier_domain::UserId;
 use atelier_domain::compute::JobId;
 use serde_json::Value;
 
@@ -32,6 +33,27 @@ impl Store {
             }
             if rows.is_empty() {
                 return Ok((named, newest.max(after)));
+            }
+        }
+    }
+
+    /// Who owns the jobs that name files, with the hash of each.
+    pub(super) async fn blobs_and_owners(&self) -> Result<HashSet<(UserId, String)>> {
+        let (mut found, mut at) = (HashSet::new(), JobId(0));
+        loop {
+            let sql = Sql::new(
+                "select p.body, p.job_id, coalesce((select j.owner_id from jobs j where j.id = p.job_id), (select \
+                 r.owner_id from job_ranges r where r.payload_id = p.job_id order by r.first_id limit 1), '') as \
+                 owner_id from job_payloads p where p.job_id > ? and p.body like '%\"blob\":%' order by p.job_id",
+            );
+            let rows = sql.bind(at).limit(AT_ONCE as i64).rows(&self.reader).await?;
+            let Some(last) = rows.last() else { return Ok(found) };
+            at = last.read("job_id")?;
+            for row in &rows {
+                // Only what is named as a file: a text that looks like a hash gives nobody a right.
+                let Ok(task) = row.json::<atelier_protocol::Task>("a job’s payload", "body") else { continue };
+                let owner: UserId = row.read("owner_id")?;
+                found.extend(task.files.into_iter().map(|file| (owner.clone(), file.blob)));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::str::FromStr as _;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use sqlx::any::AnyConnectOptions;
@@ -100,8 +101,8 @@ impl Store {
         let reader = Readers::connect(kind, options).await.map_err(|source| OpenError::Connect { source })?;
         let folder = folder(kind, &writer).await.map_err(|source| OpenError::Connect { source })?;
         let write_lock = tokio::sync::Mutex::default();
-        let marks = std::sync::OnceLock::new();
-        let store = Self { kind, writer, write_lock, reader, live: Live::starting_at(0), folder, marks };
+        let (marks, uids) = (OnceLock::new(), OnceLock::new());
+        let store = Self { kind, writer, write_lock, reader, live: Live::starting_at(0), folder, marks, uids };
         let revision = store.claim_installation().await.map_err(|source| OpenError::Read { source })?;
         Ok(Self { live: Live::starting_at(revision), ..store })
     }

@@ -39,6 +39,25 @@ impl Store {
         Ok(())
     }
 
+    /// Whether somebody has signed in to that account from there.
+    pub async fn has_signed_in_from(&self, email: &str, address: &str) -> Result<bool> {
+        let sql = Sql::count_of("sign_in_addresses").eq("email", email).eq("address", address);
+        Ok(sql.count(&self.reader).await? > 0)
+    }
+
+    /// Notes that somebody has signed in to that account from there.
+    pub async fn note_address(&self, email: &str, address: &str, now: Timestamp) -> Result<()> {
+        let sql = Sql::insert("sign_in_addresses").set("email", email).set("address", address).set("since", now);
+        self.write(sql.or_update("email, address", &["since"])).await?;
+        Ok(())
+    }
+
+    /// Forgets addresses from which nobody has signed in since then.
+    pub async fn drop_old_addresses(&self, before: Timestamp) -> Result<()> {
+        self.write(Sql::delete("sign_in_addresses").and("since < ?").bind(before)).await?;
+        Ok(())
+    }
+
     /// Drops counts that began before `before`.
     pub async fn drop_old_failures(&self, before: Timestamp) -> Result<()> {
         self.write(Sql::delete("sign_in_failures").and("since < ?").bind(before)).await?;

@@ -8,6 +8,7 @@ use atelier_domain::{SshKeyId, Timestamp, UserId, WorkspaceId};
 use super::installation::new_id;
 use super::people::{Person, later};
 use super::sql::{Columns as _, Sql, record};
+use super::tokens::concerned;
 use super::{Author, Result, Store, WriteTx};
 
 /// A key as its owner sees it.
@@ -117,7 +118,7 @@ impl WriteTx<'_> {
         let Some(row) = removed else { return Ok(None) };
         let name: String = row.read("name")?;
         let event = Event::SshKeyRemoved { key: name.clone(), fingerprint: row.read("fingerprint")? };
-        self.record(&person.workspace, author, None, &event).await?;
+        self.record(&person.workspace, author, concerned(person, author).as_ref(), &event).await?;
         Ok(Some(name))
     }
 

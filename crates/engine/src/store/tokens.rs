@@ -1,8 +1,9 @@
 //! Personal tokens for the API. Of the secret only a hash is kept.
 
+use atelier_domain::account::{Ended, Ending};
 use atelier_domain::history::{Actor, Event, Subject};
 use atelier_domain::token::{Lifetime, Refusal, TokenName, judge_count};
-use atelier_domain::{Timestamp, TokenId, UserId, WorkspaceId};
+use atelier_domain::{SshKeyId, Timestamp, TokenId, UserId, WorkspaceId};
 
 use super::installation::new_id;
 use super::people::{Person, SeenAt, later};
@@ -104,8 +105,29 @@ impl WriteTx<'_> {
     }
 }
 
+impl WriteTx<'_> {
+    /// Ends what a person can come in with beside their password, as far as that is wanted.
+    pub async fn end_access(&mut self, person: &Person, ending: Ending, author: &Author) -> Result<Ended> {
+        let mut ended = Ended::default();
+        if ending.tokens {
+            let ids = Sql::select("id", "tokens").eq("user_id", &person.id).values::<TokenId>(&mut self.tx).await?;
+            for id in ids {
+                self.revoke_token(person, &id, author).await?;
+                ended.tokens.push(id);
+            }
+        }
+        if ending.ssh_keys {
+            let keys = Sql::select("id", "ssh_keys").eq("user_id", &person.id).and("removed_at = 0");
+            for id in keys.values::<SshKeyId>(&mut self.tx).await? {
+                ended.ssh_keys += u64::from(self.remove_ssh_key(person, &id, author).await?.is_some());
+            }
+        }
+        Ok(ended)
+    }
+}
+
 /// Whom it concerns, if that is not whoever did it.
-fn concerned(person: &Person, author: &Author) -> Option<Subject> {
+pub(super) fn concerned(person: &Person, author: &Author) -> Option<Subject> {
     match &author.actor {
         Actor::Person { id, .. } if *id == person.id => None,
         _ => Some(person.subject()),

@@ -19,3 +19,4 @@ mod store_budgets;
 mod store_clusters;
 mod store_jobs;
 mod tokens;
+mod uids;

@@ -37,14 +37,25 @@ pub async fn signed_in(caller: &Caller, person: &Person) -> Result<(), AppError>
 /// What a failed try is counted under, and how many there may be.
 pub type Tried = (String, Limit);
 
-/// The tries at an account: from this address, from anywhere; and all from the address.
-pub fn tries(email: &str, caller: &Caller) -> [Tried; 3] {
+/// The tries at an account: from this address, from anywhere; and all from the address. Where its owner has
+/// signed in from lately, what is tried from elsewhere does not count: strangers cannot keep them out.
+pub async fn tries(email: &str, caller: &Caller) -> Result<Vec<Tried>, AppError> {
     let (address, limit) = tries_from(caller);
-    [
-        (format!("account:{email}|{address}"), throttle::ACCOUNT),
-        (format!("account:{email}"), throttle::ACCOUNT_ANYWHERE),
-        (address, limit),
-    ]
+    let mut all = vec![(format!("account:{email}|{address}"), throttle::ACCOUNT)];
+    if !caller.checked(caller.store().has_signed_in_from(email, &address).await)? {
+        all.push((format!("account:{email}"), throttle::ACCOUNT_ANYWHERE));
+    }
+    all.push((address, limit));
+    Ok(all)
+}
+
+/// Somebody's password fits: tries at their account begin anew, and their address is known.
+pub async fn forget_tries(caller: &Caller, email: &str, now: Timestamp) -> Result<(), AppError> {
+    let (address, _) = tries_from(caller);
+    for subject in [format!("account:{email}|{address}"), format!("account:{email}")] {
+        caller.checked(caller.store().clear_failures(&subject).await)?;
+    }
+    caller.checked(caller.store().note_address(email, &address, now).await)
 }
 
 /// All tries from the caller's address.

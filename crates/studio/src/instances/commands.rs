@@ -62,8 +62,24 @@ pub async fn find(caller: &Caller, name: &str) -> Result<Subject, AppError> {
 /// The instance of that name, if the caller may do that to it, whatever its state.
 pub async fn find_for(caller: &Caller, name: &str, verb: Verb) -> Result<Subject, AppError> {
     let subject = find(caller, name).await?;
-    authorise(caller, &subject, verb.right()).await?;
+    authorise_verb(caller, &subject, verb).await?;
     Ok(subject)
+}
+
+/// Refuses who may not do it to this instance, by the table of verbs. What runs somewhere never sets what
+/// runs as somebody else, however far its token reaches.
+async fn authorise_verb(caller: &Caller, subject: &Subject, verb: Verb) -> Result<(), AppError> {
+    let whose = subject.whose(caller)?;
+    if let Some(origin) = caller.actor()?.origin.as_ref().filter(|_| verb == Verb::SetScripts && whose != Whose::Own) {
+        return Err(AppError::Refused {
+            code: "workload.not-allowed".into(),
+            message: format!(
+                "The token of {} can't set scripts of somebody else’s instance. Sign in, or use a personal token.",
+                origin.name
+            ),
+        });
+    }
+    authorise(caller, subject, verb.right()).await
 }
 
 /// Refuses who may not do it to this instance.
@@ -93,7 +109,7 @@ pub async fn carry_out(
     wanted: Order,
     why: Option<String>,
 ) -> Result<Answer, AppError> {
-    authorise(caller, subject, wanted.verb().right()).await?;
+    authorise_verb(caller, subject, wanted.verb()).await?;
     order(caller, id, wanted, None, why).await
 }
 

@@ -124,14 +124,18 @@ async fn blob_of(caller: &Caller, kind: ScriptKind, script: &ScriptRequest) -> R
     if script.blob.is_empty() {
         let text = script.plain();
         let written = tokio::task::spawn_blocking(move || write(&fleet, &text));
-        return caller.checked(caller.checked(written.await)?);
+        let hash = caller.checked(caller.checked(written.await)?)?;
+        crate::uploads::note(caller, std::slice::from_ref(&hash)).await?;
+        return Ok(hash);
     }
+    let is_nameable =
+        crate::uploads::nameable(caller, std::slice::from_ref(&script.blob)).await?.contains(&script.blob);
     let (hash, now) = (script.blob.clone(), atelier_engine::clock::now());
-    let claimed = tokio::task::spawn_blocking(move || fleet.blobs().claim(&hash, now));
+    let claimed = tokio::task::spawn_blocking(move || fleet.blobs().claim(&hash, now).filter(|_| is_nameable));
     let message = match caller.checked(claimed.await)? {
         Some(bytes) if bytes <= MAX_SCRIPT_BYTES as u64 => return Ok(script.blob.clone()),
         Some(bytes) => format!("A script has at most {MAX_SCRIPT_BYTES} bytes; this file has {bytes}."),
-        None => "There is no file with this hash. Upload it first.".to_owned(),
+        None => "You have uploaded no file with this hash. Upload it first.".to_owned(),
     };
     Err(AppError::invalid(Problem::new(format!("{}_script", kind.key()), message)))
 }

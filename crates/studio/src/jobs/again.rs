@@ -2,7 +2,6 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
-use atelier_domain::files::FilePath;
 use atelier_engine::run::CommandId;
 
 use crate::caller::Caller;
@@ -15,16 +14,18 @@ use crate::jobs::view::Compute;
 pub async fn run_again(caller: &Caller, id: CommandId, job: &str) -> Result<Submitted, AppError> {
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     let row = find(caller, job).await?;
-    let (mut request, compute) = request_of(caller, &row).await?;
+    let (mut request, compute, withheld) = request_of(caller, &row).await?;
+    if let Some(what) = withheld.what() {
+        let why = format!(
+            "{job} needs {what} that only its owner can use. Copy the job and fill in your own, or ask its owner to run \
+             it again."
+        );
+        return Err(AppError::refused("job.owners-alone", why));
+    }
     if let Compute::Gone(_) = compute {
         let ran_on = compute.label();
         let why = format!("It ran on {ran_on}, which takes no more jobs. Copy the job and choose another compute.");
         return Err(AppError::refused("job.compute-gone", why));
-    }
-    // What somebody else kept in their own folder is no place for one's own.
-    let is_own = row.job.owner == caller.actor()?.person.id;
-    if !is_own && FilePath::parse(&request.keep_in).is_ok_and(|path| path.person().is_some()) {
-        request.keep_in.clear();
     }
     submit(caller, id, &request).await
 }

@@ -2,6 +2,7 @@
 
 use atelier_domain::access::{Action, Whose};
 use atelier_domain::error::AppError;
+use atelier_domain::text::and_list;
 
 use crate::caller::Caller;
 use crate::clusters::quote::Quoted;
@@ -66,7 +67,7 @@ pub async fn job_form(caller: &Caller, typed: Option<Values>, begin: &Beginning)
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     let (mut values, advice) = match typed {
         Some(values) => (values, None),
-        None if !begin.clone.is_empty() => (copied(caller, &begin.clone).await?, None),
+        None if !begin.clone.is_empty() => copied(caller, &begin.clone).await?,
         None if !begin.file.is_empty() || !begin.instance.is_empty() => runs(caller, begin).await?,
         None => (Values::from([("cluster".to_owned(), vec![begin.cluster.clone()])]), None),
     };
@@ -115,7 +116,7 @@ async fn environments(caller: &Caller, values: &Values) -> Result<Vec<(String, S
 
 /// The table, for what can be read of the form.
 async fn what_if(caller: &Caller, values: &Values) -> Result<Option<Choices>, AppError> {
-    let (request, problems) = typed::request(values, caller.studio.fleet().folders());
+    let (request, problems) = typed::request(values);
     if !problems.is_empty() {
         return Ok(None);
     }
@@ -174,7 +175,24 @@ async fn runs(caller: &Caller, begin: &Beginning) -> Result<(Values, Option<Advi
     Ok((values, advice))
 }
 
-async fn copied(caller: &Caller, clone: &str) -> Result<Values, AppError> {
+/// The form of a job. Somebody else's comes without the values of its variables and without its files.
+async fn copied(caller: &Caller, clone: &str) -> Result<(Values, Option<Advice>), AppError> {
     let row = find(caller, clone).await?;
-    Ok(typed::values_of(&typed::request_of(caller, &row).await?.0))
+    let (request, _, withheld) = typed::request_of(caller, &row).await?;
+    let advice = withheld.what().map(|what| {
+        let names = |what: &str, all: &[String]| match all {
+            [] => String::new(),
+            all => format!(" {what}: {}.", and_list(all)),
+        };
+        let (variables, files) = (names("Variables", &withheld.variables), names("Files", &withheld.files));
+        Advice {
+            title: format!("Without {what}"),
+            text: format!(
+                "{clone} is somebody else’s job: only its owner can see and use these. Fill in your \
+                 own.{variables}{files}"
+            ),
+            freeze: None,
+        }
+    });
+    Ok((typed::values_of(&request), advice))
 }

@@ -22,7 +22,7 @@ pub async fn quote_job(caller: &Caller, values: &Values) -> Result<Quoted, AppEr
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     let priced = values.iter().filter(|(field, _)| PRICED.contains(&field.as_str()));
     let values: Values = priced.map(|(field, typed)| (field.clone(), typed.clone())).collect();
-    let (typed, mut problems) = typed::request(&values, caller.studio.fleet().folders());
+    let (typed, mut problems) = typed::request(&values);
     // What is run makes no difference to the price.
     let request = JobRequest { command: vec!["true".into()], ..typed };
     match prepare(caller, &request).await {

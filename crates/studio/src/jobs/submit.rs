@@ -168,7 +168,7 @@ impl JobRequest {
         let mut problems = Vec::new();
         let mut wrong = |field: &str, message: String| problems.push(Problem::new(field, message));
         let length = self.name.trim().chars().count();
-        if length > MAX_JOB_NAME || self.name.chars().any(char::is_control) {
+        if length > MAX_JOB_NAME || self.name.chars().any(atelier_domain::text::is_unseen) {
             wrong(
                 "name",
                 format!("A name has at most {MAX_JOB_NAME} characters that can be shown; this has {length}."),
@@ -257,7 +257,7 @@ pub fn check_path(path: &str) -> Result<(), String> {
         && path.len() <= 512
         && !path.starts_with('/')
         && !path.contains('\0')
-        && !path.chars().any(char::is_control)
+        && !path.chars().any(atelier_domain::text::is_unseen)
         && path.split('/').all(|part| !part.is_empty() && part != "." && part != ".." && part.len() <= 200);
     if is_inside {
         Ok(())
@@ -404,7 +404,7 @@ pub async fn submit(caller: &Caller, id: CommandId, request: &JobRequest) -> Res
 pub async fn prepare<'a>(caller: &Caller, request: &'a JobRequest) -> Result<Prepared<'a>, AppError> {
     let mut problems = Vec::new();
     let task = request.task().map_err(|more| problems.extend(more)).ok();
-    problems.extend(missing_files(caller, &request.files).await);
+    problems.extend(missing_files(caller, &request.files).await?);
     problems.extend(wrong_folder(caller, &request.keep_in).await?);
     if let Err(problem) = request.tags.check() {
         problems.push(problem);
@@ -519,17 +519,20 @@ async fn awaited(
     Ok(after)
 }
 
-/// What was named and never uploaded, or has another size: a job must not find that out on its node.
-async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Vec<Problem> {
+/// What was named and never uploaded, or has another size: a job must not find that out on its node. What
+/// somebody else has uploaded is as good as missing.
+async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Result<Vec<Problem>, AppError> {
     let mut missing = Vec::new();
     if files.is_empty() {
-        return missing;
+        return Ok(missing);
     }
     let hashes: Vec<String> = files.iter().take(MAX_FILES).map(|file| file.blob.clone()).collect();
+    let nameable = crate::uploads::nameable(caller, &hashes).await?;
     let (blobs, now) = (caller.studio.fleet().blobs().clone(), atelier_engine::clock::now());
     // Claimed before the job is durable, so that it is not swept away meanwhile.
     let claimed = tokio::task::spawn_blocking(move || {
-        hashes.iter().map(|hash| blobs.claim(hash, now)).collect::<Vec<Option<u64>>>()
+        let claim = |hash: &String| if nameable.contains(hash) { blobs.claim(hash, now) } else { None };
+        hashes.iter().map(claim).collect::<Vec<Option<u64>>>()
     });
     for (file, kept) in files.iter().zip(claimed.await.unwrap_or_default()) {
         if kept != Some(file.size) {
@@ -537,14 +540,14 @@ async fn missing_files(caller: &Caller, files: &[TaskFile]) -> Vec<Problem> {
                 (atelier_domain::text::shortened(&file.path), atelier_domain::text::shortened_to(&file.blob, 64));
             let message = match kept {
                 Some(bytes) => format!("The file for “{path}” has {bytes} bytes, not {}.", file.size),
-                None => {
-                    format!("The file for “{path}” is not here: there is none with the hash “{blob}”. Upload it first.")
-                }
+                None => format!(
+                    "The file for “{path}” is not here: you have uploaded none with the hash “{blob}”. Upload it first."
+                ),
             };
             missing.push(Problem::new("files", message));
         }
     }
-    missing
+    Ok(missing)
 }
 
 #[cfg(test)]

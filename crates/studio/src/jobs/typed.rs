@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use atelier_domain::compute::job::{MAX_ARRAY, RetryCause};
 use atelier_domain::compute::tags::Tags;
 use atelier_domain::error::AppError;
-use atelier_domain::text::{Problem, shortened};
+use atelier_domain::files::FilePath;
+use atelier_domain::text::{Problem, counted, shortened};
 use atelier_domain::time::Span;
-use atelier_engine::fleet::Folders;
 use atelier_engine::store::JobRow;
-use atelier_protocol::{Run, TaskFile};
+use atelier_protocol::{Run, Task, TaskFile};
 
 use crate::caller::Caller;
 use crate::jobs::submit::{AfterRequest, JobRequest, check_path};
@@ -20,7 +20,7 @@ use crate::orders::ask;
 pub type Values = BTreeMap<String, Vec<String>>;
 
 /// Reads the form; every problem beside its field. What is wrong counts as left out.
-pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>) {
+pub fn request(values: &Values) -> (JobRequest, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut note = |problem: Problem| problems.push(problem);
     let text = |field: &str| values.get(field).and_then(|all| all.first()).map_or("", String::as_str);
@@ -67,7 +67,7 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
     };
     let mut files: Vec<TaskFile> = Vec::new();
     for typed in values.get("file").into_iter().flatten() {
-        match kept_file(typed, folders) {
+        match kept_file(typed) {
             Ok(file) => {
                 files.retain(|known| known.path != file.path);
                 files.push(file);
@@ -114,6 +114,41 @@ pub fn request(values: &Values, folders: &Folders) -> (JobRequest, Vec<Problem>)
 /// Before the name of an instance, where the form's one list of computes has clusters and instances.
 pub const INSTANCE: &str = "instance:";
 
+/// What a job of somebody else keeps from who copies it: the values of its variables, and its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Withheld {
+    /// The names of its variables.
+    pub variables: Vec<String>,
+    /// The paths of its files.
+    pub files: Vec<String>,
+}
+
+impl Withheld {
+    /// Takes out of a task what is its owner's alone. The names of variables stay, so that nobody has to look
+    /// for them.
+    fn from(task: &mut Task) -> Self {
+        task.environment.iter_mut().for_each(|(_, value)| value.clear());
+        let variables = task.environment.iter().map(|(name, _)| name.clone()).collect();
+        let files = std::mem::take(&mut task.files).into_iter().map(|file| file.path).collect();
+        Self { variables, files }
+    }
+
+    /// What it is, for a sentence: `the values of 2 variables and 1 file`; nothing if nothing was taken.
+    pub fn what(&self) -> Option<String> {
+        let values = match self.variables.len() as u64 {
+            0 => None,
+            1 => Some("the value of 1 variable".to_owned()),
+            count => Some(format!("the values of {count} variables")),
+        };
+        let files = match self.files.len() as u64 {
+            0 => None,
+            count => Some(counted(count, "file", "files")),
+        };
+        let all: Vec<String> = values.into_iter().chain(files).collect();
+        (!all.is_empty()).then(|| all.join(" and "))
+    }
+}
+
 /// The form that makes such a request.
 pub fn values_of(request: &JobRequest) -> Values {
     let mut values = Values::new();
@@ -152,11 +187,18 @@ pub fn values_of(request: &JobRequest) -> Values {
     values
 }
 
-/// The request that a job was made from, an array as a whole; and on what it ran.
-pub async fn request_of(caller: &Caller, row: &JobRow) -> Result<(JobRequest, Compute), AppError> {
+/// The request that a job was made from, an array as a whole, without what is its owner's alone; on what it
+/// ran; and what was left out.
+pub async fn request_of(caller: &Caller, row: &JobRow) -> Result<(JobRequest, Compute, Withheld), AppError> {
     let mut tasks = caller.checked(caller.store().job_tasks(&[row.job.id]).await)?;
-    let task = tasks.remove(&row.job.id).ok_or_else(|| AppError::not_found("command of this job"))?;
-    let keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
+    let mut task = tasks.remove(&row.job.id).ok_or_else(|| AppError::not_found("command of this job"))?;
+    let mut keep_in = caller.checked(caller.store().keeps_in(row.job.id).await)?;
+    let is_own = row.job.owner == caller.actor()?.person.id;
+    let withheld = if is_own { Withheld::default() } else { Withheld::from(&mut task) };
+    // What somebody else kept in their own folder is no place for one's own.
+    if !is_own && FilePath::parse(&keep_in).is_ok_and(|path| path.person().is_some()) {
+        keep_in.clear();
+    }
     let target = row.job.spec.target.clone();
     let compute = ask(caller, move |world| Compute::of(world, &target)).await?;
     let spec = &row.job.spec;
@@ -203,7 +245,7 @@ pub async fn request_of(caller: &Caller, row: &JobRow) -> Result<(JobRequest, Co
         python_environment: spec.environment.as_ref().map(ToString::to_string).unwrap_or_default(),
         keep_in,
     };
-    Ok((request, compute))
+    Ok((request, compute, withheld))
 }
 
 /// A job as people name it: its id, its number, or a link to its page.
@@ -218,18 +260,17 @@ pub fn typed_file(file: &TaskFile) -> String {
     format!("{} {} {}", file.blob, file.size, file.path)
 }
 
-/// Reads that again; the file must still be there.
-fn kept_file(typed: &str, folders: &Folders) -> Result<TaskFile, Problem> {
+/// Reads that again. Whether the file is still there, and the caller's to name, is judged with the job.
+fn kept_file(typed: &str) -> Result<TaskFile, Problem> {
     let mut parts = typed.splitn(3, ' ');
     let mut part = || parts.next().unwrap_or_default();
     let (blob, size, path) = (part(), part(), part());
-    let there = folders.blob(blob).and_then(|file| std::fs::metadata(file).ok()).map(|info| info.len());
     check_path(path).map_err(|message| Problem::new("files", message))?;
-    match (there, size.parse::<u64>()) {
-        (Some(length), Ok(size)) if length == size => {
-            Ok(TaskFile { path: path.to_owned(), blob: blob.to_owned(), size })
+    match size.parse::<u64>() {
+        Ok(size) => Ok(TaskFile { path: path.to_owned(), blob: blob.to_owned(), size }),
+        Err(_) => {
+            Err(Problem::new("files", format!("The file “{}” is no longer there. Upload it again.", shortened(path))))
         }
-        _ => Err(Problem::new("files", format!("The file “{}” is no longer there. Upload it again.", shortened(path)))),
     }
 }
 
@@ -298,7 +339,6 @@ mod tests {
 
     #[test]
     fn a_form_becomes_a_request() {
-        let folders = Folders::new(std::path::Path::new("nowhere"));
         let typed = values(&[
             ("command", "python train.py --name 'two words'"),
             ("environment", "A=1\n\nB=x=y\n"),
@@ -312,7 +352,7 @@ mod tests {
             ("after_any", "job-6"),
             ("tier", "preemptible"),
         ]);
-        let (request, problems) = request(&typed, &folders);
+        let (request, problems) = request(&typed);
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(request.command, ["python", "train.py", "--name", "two words"]);
         assert_eq!(request.environment["B"], "x=y");
@@ -326,7 +366,6 @@ mod tests {
 
     #[test]
     fn every_wrong_field_is_named() {
-        let folders = Folders::new(std::path::Path::new("nowhere"));
         let typed = values(&[
             ("command", "echo 'open"),
             ("environment", "NOPE"),
@@ -337,7 +376,7 @@ mod tests {
             ("array", "0"),
             ("file", "abc 1 ../x"),
         ]);
-        let problems = request(&typed, &folders).1;
+        let problems = request(&typed).1;
         let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
         assert_eq!(fields, ["command", "environment", "timeout", "nodes", "memory", "array", "cores", "files"]);
     }

@@ -2,7 +2,7 @@
 
 use atelier_domain::UserId;
 use atelier_domain::access::{Action, Role, Whose};
-use atelier_domain::account::{AccountVerb, Refusal, Theme};
+use atelier_domain::account::{AccountVerb, Ended, Ending, Refusal, Theme};
 use atelier_domain::error::AppError;
 use atelier_domain::history::{Event, Subject};
 use atelier_domain::name::{EmailAddress, PersonName};
@@ -11,8 +11,9 @@ use atelier_engine::clock;
 use atelier_engine::live::Cut;
 use atelier_engine::store::{Error as StoreError, NewAccount};
 
+use crate::account::profile::cut_tokens;
 use crate::caller::Caller;
-use crate::people::list::{MOST_AT_ONCE, find};
+use crate::people::list::{MOST_AT_ONCE, find, head_count};
 
 /// Somebody new, with the hash of a temporary password.
 #[derive(Clone, Debug)]
@@ -23,11 +24,48 @@ pub struct NewPerson {
     pub roles: Vec<Role>,
     /// What the temporary password is checked against.
     pub password_hash: String,
+    /// Whether an Owner has confirmed, here and now, that everybody trusts everybody.
+    pub trusts_everybody: bool,
+}
+
+/// Why everybody here has to trust everybody: the server cannot keep people apart, and nobody has confirmed
+/// yet that they know. Nothing where people are kept apart, or it was confirmed.
+pub async fn unconfirmed_trust(caller: &Caller) -> Result<Option<&'static str>, AppError> {
+    if !caller.studio.fleet().mixes_people() || caller.checked(caller.store().is_trust_confirmed().await)? {
+        return Ok(None);
+    }
+    Ok(Some(
+        "This server can't isolate people: everyone's jobs and notebooks run as the same user and can read each \
+         other's files, tokens and processes.",
+    ))
+}
+
+/// The same for teams that exist: one person has nobody to be kept apart from.
+pub async fn untrusted_team(caller: &Caller) -> Result<Option<&'static str>, AppError> {
+    let why = unconfirmed_trust(caller).await?;
+    Ok(if why.is_some() && head_count(caller).await?.everyone > 1 { why } else { None })
+}
+
+/// An Owner confirms that everybody here trusts everybody. Needs `member.write`.
+pub async fn confirm_trust(caller: &Caller) -> Result<(), AppError> {
+    caller.authorise(Action::MemberWrite).await?;
+    let author = caller.author(None)?;
+    let mut tx = caller.begin(Action::MemberWrite, Whose::Others).await?;
+    if caller.checked(tx.confirm_trust(&caller.actor()?.workspace.id, &author).await)? {
+        caller.checked(tx.commit().await)?;
+    }
+    Ok(())
 }
 
 /// Adds a person. Needs `member.write`.
 pub async fn create(caller: &Caller, new: NewPerson, why: Option<String>) -> Result<UserId, AppError> {
     let actor = caller.authorise(Action::MemberWrite).await?;
+    if !new.trusts_everybody
+        && let Some(why) = unconfirmed_trust(caller).await?
+    {
+        let message = format!("{why} Confirm that everyone here trusts everyone, or run the server as root.");
+        return Err(Problem::new("trust", message).into());
+    }
     let email = new.email;
     let account = NewAccount {
         workspace: actor.workspace.id.clone(),
@@ -50,6 +88,9 @@ pub async fn create(caller: &Caller, new: NewPerson, why: Option<String>) -> Res
     let subject = Subject { id: id.clone(), name: account.name };
     let event = Event::PersonCreated { roles: new.roles };
     caller.checked(tx.record(&actor.workspace.id, &author, Some(&subject), &event).await)?;
+    if new.trusts_everybody && caller.studio.fleet().mixes_people() {
+        caller.checked(tx.confirm_trust(&actor.workspace.id, &author).await)?;
+    }
     caller.checked(tx.commit().await)?;
     Ok(id)
 }
@@ -81,15 +122,19 @@ pub async fn set_roles(
 pub struct Changed {
     pub changed: Vec<String>,
     pub refused: Vec<(String, Refusal)>,
+    /// What else ended with a password that was reset.
+    pub ended: Ended,
 }
 
-/// Disables or enables accounts, or resets a password to the one with this hash. Each account is judged by
+/// Disables or enables accounts, or resets a password to the one with this hash, which ends what is wanted
+/// beside all sessions. Each account is judged by
 /// itself; those that the rules protect stay as they are. Needs `member.write`.
 pub async fn change(
     caller: &Caller,
     verb: AccountVerb,
     ids: &[String],
     password_hash: Option<&str>,
+    ending: Ending,
     why: Option<String>,
 ) -> Result<Changed, AppError> {
     let actor = caller.authorise(Action::MemberWrite).await?;
@@ -105,6 +150,9 @@ pub async fn change(
         let person = caller.checked(tx.person(&person.id).await)?.ok_or_else(|| AppError::not_found("person"))?;
         match caller.checked(tx.change_account(verb, &person, password_hash, &author).await)? {
             Ok(cut) => {
+                if verb == AccountVerb::ResetPassword {
+                    all.ended = caller.checked(tx.end_access(&person, ending, &author).await)?;
+                }
                 shut_out.push(person.id);
                 all.changed.push(person.name);
                 cuts.push(cut);
@@ -120,6 +168,7 @@ pub async fn change(
             .map_or_else(|| AppError::not_found("person"), |(_, refusal)| (*refusal).into()));
     }
     caller.checked(tx.commit().await)?;
+    cut_tokens(caller, &all.ended);
     if verb != AccountVerb::Enable {
         // Only now: a stream that reconnects must find the session gone.
         cuts.into_iter().for_each(|cut| caller.studio.live().cut(cut));

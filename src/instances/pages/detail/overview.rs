@@ -4,9 +4,10 @@ use atelier_domain::paths;
 use atelier_studio::instances::detail::{Decided, InstanceDetail};
 use atelier_studio::instances::ssh::SshView;
 use atelier_studio::instances::usage::Usage;
+use atelier_studio::token_scope::TokenScope;
 use leptos::prelude::*;
 
-use crate::components::{Card, CodeBlock, Def, DefList, ago};
+use crate::components::{Card, CodeBlock, Def, DefList, TokenScopeCard, ago};
 use crate::frame::Visit;
 use crate::instances::pages::detail::scripts::Texts;
 use crate::instances::pages::detail::{awake, charts, history, scripts, ssh, waterfall};
@@ -20,6 +21,8 @@ pub struct Content {
     pub scripts: Texts,
     /// How it stands to SSH, for its owner.
     pub ssh: Option<SshView>,
+    /// How far its token reaches.
+    pub tokens: TokenScope,
     pub server: String,
 }
 
@@ -29,6 +32,14 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView
         (waterfall::card(visit, detail.view.start().as_ref()), awake::card(detail), facts(visit, detail));
     let happened = happened(visit, detail, &content.decided);
     let ssh = ssh::card(visit, detail, content.ssh.as_ref());
+    let tokens = &content.tokens;
+    let refusal = visit.form("set_token_scope").refusal();
+    let tokens = view! {
+        <TokenScopeCard
+            name=tokens.name.clone() whose="This instance’s token" scope=tokens.scope is_own=tokens.is_own
+            refusal=refusal
+        />
+    };
     let accept = scripts::card_to_accept(visit, detail, &content.scripts);
     let command =
         format!("curl -H \"Authorization: Bearer $TOKEN\" {}/api/v1/instances/{}", content.server, detail.view.name);
@@ -44,6 +55,7 @@ pub fn tab(visit: &Visit, detail: &InstanceDetail, content: &Content) -> AnyView
                 <div data-live="awake">{awake}</div>
                 <div data-live="facts">{facts}</div>
                 <div data-live="ssh">{ssh}</div>
+                <div data-live="token-scope">{tokens}</div>
                 <CodeBlock text=command label="REST"/>
             </aside>
         </div>

@@ -9,6 +9,7 @@ use atelier_studio::instances::detail::{InstanceDetail, instance};
 use atelier_studio::instances::view::Cause;
 use atelier_studio::jobs::list::{JobsPage, JobsQuery, list_jobs};
 use atelier_studio::sizes::list::sizes;
+use atelier_studio::token_scope::{Noun, token_scope};
 use leptos::prelude::*;
 
 use crate::components::{
@@ -100,6 +101,7 @@ async fn content(caller: &Caller, detail: &InstanceDetail, tab: &str, query: &Qu
             decided: decisions(caller, detail, "", overview::DECISIONS).await?,
             scripts: scripts::texts(caller, detail).await,
             ssh: atelier_studio::instances::ssh::view(caller, &detail.view.subject()).await?,
+            tokens: token_scope(caller, Noun::Instance, &detail.view.name).await?,
             server: caller.studio.settings().address.clone(),
         })),
     })

@@ -19,6 +19,8 @@ use super::jobs::person;
 use super::{Listener, PATIENCE, Server, Stream};
 
 pub const INSTANCE: InstanceId = InstanceId(3);
+/// As whom scripts run that the owner has not accepted.
+pub const THROW_AWAY: u32 = 79_003;
 
 /// What was said about the instance on the node.
 #[derive(Default)]
@@ -215,7 +217,18 @@ impl Server {
         scripts: Vec<Script>,
         is_trusted: bool,
     ) -> (bool, Option<String>) {
-        let wanted = RunScripts { instance: INSTANCE, generation, scripts, is_trusted };
+        self.run_scripts_as(generation, scripts, is_trusted, Some(THROW_AWAY)).await
+    }
+
+    /// The same, as that user where they are not trusted.
+    pub async fn run_scripts_as(
+        &mut self,
+        generation: u64,
+        scripts: Vec<Script>,
+        is_trusted: bool,
+        throw_away: Option<u32>,
+    ) -> (bool, Option<String>) {
+        let wanted = RunScripts { instance: INSTANCE, generation, scripts, is_trusted, throw_away };
         self.say(&ToAgent::RunScripts(Box::new(wanted))).await;
         let found = |server: &Self| {
             server.events.iter().find_map(|event| match event {
