@@ -266,6 +266,17 @@ mod tests {
     }
 
     #[test]
+    fn only_what_downloads_has_a_network() {
+        let is_closed = |network| {
+            let mut words = Vec::new();
+            view(&mut words, &[], network);
+            words.iter().any(|word| word == "--unshare-net")
+        };
+        assert!(is_closed(Network::Closed));
+        assert!(!is_closed(Network::Outgoing));
+    }
+
+    #[test]
     fn where_nobody_is_kept_apart_it_is_built_by_the_server() {
         let python = Path::new("/usr/bin/python3");
         let guard = Guard::choose(Path::new("/"), false, Kind::Named, python, "0").expect("chosen");

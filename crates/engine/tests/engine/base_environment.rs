@@ -275,11 +275,6 @@ sys.stdout.reconfigure(line_buffering=True)
 print("user", os.getuid())
 print("filter", [line.split()[1] for line in open("/proc/self/status") if line.startswith("Seccomp:")])
 print("namespace", ctypes.CDLL(None).unshare(0x10000000))
-print("networks", len(os.listdir("/sys/class/net")) if os.path.isdir("/sys/class/net") else 0)
-try:
-    print("loopback", socket.create_connection(("127.0.0.1", PORT), 3) and "reached")
-except OSError:
-    print("loopback", "closed")
 count = 0
 try:
     for _ in range(1000):
@@ -308,9 +303,7 @@ fn runs(folder: &Path) -> bool {
 
 #[tokio::test]
 async fn a_build_is_bounded() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let site = Site::new(&[("hostile", &HOSTILE.replace("PORT", &port.to_string()))]).await;
+    let site = Site::new(&[("hostile", HOSTILE)]).await;
     let failure = failure_of(site.settings.clone(), "hostile").await;
     assert_eq!(said(&failure, "filter"), Some("['2']"), "{failure:?}");
     assert_eq!(said(&failure, "namespace"), Some("-1"), "{failure:?}");
@@ -320,9 +313,6 @@ async fn a_build_is_bounded() {
     }
     assert_eq!(said(&failure, "user"), Some("199999"), "{failure:?}");
     assert!(!runs(&site.settings.folder), "nothing outlives the build");
-    if atelier_confine::bubblewrap().is_ok() {
-        assert_eq!(said(&failure, "loopback"), Some("closed"), "{failure:?}");
-    }
     if atelier_confine::Confinement::detect().is_some() {
         assert_eq!(said(&failure, "forked"), Some("enough bounded"), "{failure:?}");
         let mut settings = site.settings.clone();

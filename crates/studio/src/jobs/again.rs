@@ -14,7 +14,7 @@ use crate::jobs::view::Compute;
 pub async fn run_again(caller: &Caller, id: CommandId, job: &str) -> Result<Submitted, AppError> {
     caller.authorise_for(Action::JobSubmit, Whose::Own).await?;
     let row = find(caller, job).await?;
-    let (mut request, compute, withheld) = request_of(caller, &row).await?;
+    let (request, compute, withheld) = request_of(caller, &row).await?;
     if let Some(what) = withheld.what() {
         let why = format!(
             "{job} needs {what} that only its owner can use. Copy the job and fill in your own, or ask its owner to run \
