@@ -5,7 +5,6 @@ use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 use atelier_testing::http::{Answer, ask};
 use atelier_testing::{PATIENCE, free_port, wait_until};
