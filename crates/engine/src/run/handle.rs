@@ -12,9 +12,9 @@ use atelier_domain::world::{Answer, Command, Input, Order, Report, World};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::status::{Status, Turn};
 use super::catalogue::Catalogue;
 use super::over::{JobOver, Waiters};
+use super::status::{Status, Turn};
 use crate::clock;
 use crate::store::{Author, json};
 

@@ -13,11 +13,11 @@ use atelier_domain::time::{Mono, Now, Span, Timestamp};
 use atelier_domain::world::{Answer, Input, Outcome, Report, World};
 use tokio::sync::{mpsc, watch};
 
-use super::status::{Phase, Status};
 use super::catalogue::Catalogue;
 use super::disk::Disk;
 use super::handle::{Message, OrderError, OrderMail, ReportMail};
 use super::over::Waiters;
+use super::status::{Phase, Status};
 use super::time::EngineTime;
 use super::{Commit, DataLock, Options, event};
 use crate::clock;
