@@ -128,7 +128,7 @@ pub enum Event {
         instance: String,
         is_on: bool,
     },
-    /// An Owner has confirmed that everybody here trusts everybody, since the server cannot keep people apart.
+    /// An Owner has confirmed that everybody trusts everybody, since the server cannot keep people apart.
     TrustConfirmed,
     /// How far the tokens of an instance reach was changed.
     InstanceTokensSet {

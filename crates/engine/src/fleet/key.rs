@@ -1,4 +1,4 @@
-//! What tokens of instances and jobs are signed with: a file in the data directory that only the server reads.
+//! What tokens of instances and jobs are signed with: a file in the data directory for the server alone.
 //! Whoever has a copy of the database cannot make tokens with it.
 
 use std::fs::{self, File};

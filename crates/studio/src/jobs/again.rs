@@ -17,8 +17,8 @@ pub async fn run_again(caller: &Caller, id: CommandId, job: &str) -> Result<Subm
     let (request, compute, withheld) = request_of(caller, &row).await?;
     if let Some(what) = withheld.what() {
         let why = format!(
-            "{job} needs {what} that only its owner can use. Copy the job and fill in your own, or ask its owner to run \
-             it again."
+            "{job} needs {what} that only its owner can use. Copy the job and fill in your own, or ask its owner to \
+             run it again."
         );
         return Err(AppError::refused("job.owners-alone", why));
     }
