@@ -28,16 +28,16 @@ pub fn QuarantinePage() -> impl IntoView {
 
 fn decide(visit: &Visit, held: &Held) -> AnyView {
     let (restore, remove) = (visit.form("restore_held"), visit.form("remove_held"));
-    let hidden = || vec![("name", held.name.clone())];
+    let (to_restore, to_remove) = (vec![("name", held.name.clone())], vec![("name", held.name.clone())]);
     let size = format!("{}, {}", counted(held.files, "file", "files"), bytes(held.bytes));
-    let email = restore.value("email", "");
+    let (email, problem) = (restore.value("email", ""), restore.problem("email"));
     html! {
         <Page heading=held.what.clone() crumbs=vec![Crumb::new("Engines", paths::engines(visit.slug()))]>
             <p class="muted">{size}". The restored database doesn’t know it."</p>
             <Card heading="Restore">
-                <PostForm function="restore_held" state=restore.clone() hidden=hidden()>
+                <PostForm function="restore_held" state=restore hidden=to_restore>
                     <Field
-                        label="Email" name="email" kind="email" value=email problem=restore.problem("email")
+                        label="Email" name="email" kind="email" value=email problem=problem
                         required=true autocomplete="off" help="Who gets it, in the folder restored of their Files."
                     />
                     <div class="row"><SubmitButton>"Restore files"</SubmitButton></div>
@@ -45,7 +45,7 @@ fn decide(visit: &Visit, held: &Held) -> AnyView {
             </Card>
             <Card heading="Remove">
                 <p class="muted">"This can’t be undone."</p>
-                <PostForm function="remove_held" state=remove hidden=hidden()>
+                <PostForm function="remove_held" state=remove hidden=to_remove>
                     <div class="row"><SubmitButton look=Look::Danger icon="trash">"Remove files"</SubmitButton></div>
                 </PostForm>
             </Card>

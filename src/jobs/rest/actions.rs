@@ -11,6 +11,7 @@ use axum::extract::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::error::AppError;
 use crate::jobs::rest::{described, found, job_id};
 use crate::server::rest::asked::{Asked, Json, OptionalJson, Why};
 use crate::server::rest::problem::{Answered, Refusal};
@@ -79,20 +80,11 @@ pub async fn evict(asked: Asked, Path(id): Path<String>, OptionalJson(why): Opti
     act(&asked, &id, JobVerb::Evict, &why).await
 }
 
-/// What was done to an array.
-#[derive(Debug, Serialize)]
-struct ArrayDone {
-    /// The first job of it.
-    array: String,
-    /// To how many of its jobs it was done; the others have moved on.
-    count: u64,
-}
-
 /// Carries a verb out on all jobs of an array that it fits. Any job of the array names it.
 async fn act_on_array(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answered {
     let row = known(asked, id).await?;
     let place = row.job.array.ok_or_else(|| Refusal::not_found("array"))?;
-    let reason = parse_why(&why.why).map_err(AppError::from)?;
+    let reason = why.read()?;
     let command = match verb {
         JobVerb::Hold => asked.id_for("hold-array", &(place.first, why)),
         _ => asked.id_for(&format!("{}-array", verb.key()), &place.first),
@@ -104,7 +96,8 @@ async fn act_on_array(asked: &Asked, id: &str, verb: JobVerb, why: &Why) -> Answ
         Err(AppError::Refused { .. }) if verb == JobVerb::Cancel => 0,
         Err(error) => return Err(error.into()),
     };
-    Ok(json(StatusCode::OK, &ArrayDone { array: place.first.to_string(), count }))
+    // Those that it wasn't done to have moved on.
+    ok(&json!({ "array": place.first.to_string(), "count": count }))
 }
 
 /// `POST /arrays/{id}/cancel`: ends every job of an array that isn't over.
