@@ -86,11 +86,8 @@ impl Store {
     }
 
     /// Goes on with an older database: everything is numbered above these, and what was handed out before is
-    /// worth nothing any more: the tokens that new agents join with, sessions of the portal, and the key that
-    /// tokens of instances and jobs are signed with.
-    ///
-    /// A secret that is kept outside of the database is made anew when `restores` ([`Store::restores`]) isn't
-    /// what it was when the secret was made.
+    /// worth nothing any more: the tokens that new agents join with, and sessions of the portal. The key that
+    /// tokens of instances and jobs are signed with is a file, which the server makes anew before this.
     pub async fn take_back(&self, above: &Marks, things: u64, now: Timestamp) -> Result<()> {
         let marks = self.marks().await?.max(above);
         let Marks { instances, clusters, nodes, jobs, schedules, .. } = marks;
@@ -104,8 +101,7 @@ impl Store {
                 .set("revision", tx.revision)
                 .set("epoch", marks.epoch)
                 .set("last_uid", marks.users)
-                .set("restores", restores)
-                .set("workload_key", ""),
+                .set("restores", restores),
             Sql::insert("engine_records")
                 .set("kind", "state")
                 .set("id", "")

@@ -36,7 +36,7 @@ fn postgres() -> String {
 
 async fn goes_on_above(address: &str) {
     let (store, user) = set_up(address).await;
-    let (first, key) = (store.local_user(&user).await.expect("made"), store.workload_key().await.expect("made"));
+    let first = store.local_user(&user).await.expect("made");
     let users = u64::from(first.uid) + 64;
     let above = Marks { jobs: 2_048, nodes: 1_024, instances: 64, users, revision: 500, epoch: 9, ..Marks::default() };
     store.take_back(&above, 3, Timestamp(7)).await.expect("taken back");
@@ -47,9 +47,8 @@ async fn goes_on_above(address: &str) {
     let next = store.local_user(&UserId::new("user-somebody-else")).await.expect("made");
     assert!(u64::from(next.uid) > users, "{next:?}");
     assert_eq!(store.restores().await.expect("reads"), 1);
-    assert_ne!(store.workload_key().await.expect("made"), key, "what was signed before is worth nothing");
     let workspace = store.workspaces().await.expect("reads").remove(0);
-    let told = store.history(&workspace.id, &HistoryFilter::default()).await.expect("reads");
+    let told = store.history(&workspace.id, &HistoryFilter { limit: 10, ..HistoryFilter::default() }).await.expect("reads");
     assert!(told.iter().any(|entry| entry.sentence.contains("moved 3 things")), "{told:?}");
     store.close().await;
 }
