@@ -1,8 +1,10 @@
 """One person's job: it leaves everything lying about that a job can, each with a secret in it, and tells where."""
-import ctypes, json, os, socket, subprocess, sys, threading, time
+import ctypes, json, os, secrets, socket, subprocess, sys, threading, time
 
 SECRET = "the-victims-secret"
-KEY = 0x41544C52
+# Names of its own: where people share the machine, what another run left may belong to somebody else.
+MARK = secrets.token_hex(4)
+KEY = secrets.randbits(30) | 1
 shared = os.environ["ATELIER_SHARED_DIR"]
 libc = ctypes.CDLL(None, use_errno=True)
 os.umask(0)
@@ -50,10 +52,10 @@ facts = {
     "folder": os.getcwd(),
     "output": write(os.path.join(os.environ["ATELIER_OUTPUT_DIR"], "result"), 0o666),
     "token": os.environ.get("ATELIER_TOKEN_FILE", ""),
-    "tmp_open": write("/tmp/victim-open", 0o666),
-    "tmp_closed": write("/tmp/victim-closed", 0o600),
-    "shm_open": write("/dev/shm/victim-open", 0o666),
-    "shm_closed": write("/dev/shm/victim-closed", 0o600),
+    "tmp_open": write(f"/tmp/victim-{MARK}-open", 0o666),
+    "tmp_closed": write(f"/tmp/victim-{MARK}-closed", 0o600),
+    "shm_open": write(f"/dev/shm/victim-{MARK}-open", 0o666),
+    "shm_closed": write(f"/dev/shm/victim-{MARK}-closed", 0o600),
     "sysv_open": segment(KEY, 0o666),
     "sysv_closed": segment(KEY + 1, 0o600),
     "port": listen(socket.AF_INET, ("127.0.0.1", 0))[1],
