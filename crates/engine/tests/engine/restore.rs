@@ -48,7 +48,8 @@ async fn goes_on_above(address: &str) {
     assert!(u64::from(next.uid) > users, "{next:?}");
     assert_eq!(store.restores().await.expect("reads"), 1);
     let workspace = store.workspaces().await.expect("reads").remove(0);
-    let told = store.history(&workspace.id, &HistoryFilter { limit: 10, ..HistoryFilter::default() }).await.expect("reads");
+    let told =
+        store.history(&workspace.id, &HistoryFilter { limit: 10, ..HistoryFilter::default() }).await.expect("reads");
     assert!(told.iter().any(|entry| entry.sentence.contains("moved 3 things")), "{told:?}");
     store.close().await;
 }
