@@ -1,4 +1,5 @@
-//! Puts the agent into the server, if there is one to put in: released servers carry it as a small program of its own.
+//! Puts the agent into the server, if there is one to put in: released servers carry it as a small program of
+//! its own.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher as _;

@@ -1,5 +1,5 @@
-//! One function for each kind of input that comes from somebody who is not trusted. Each holds it against what
-//! must be true of any input; that nothing panics is the least of it.
+//! One function for each kind of input that comes from somebody who is not trusted. Each holds it against
+//! what must be true of any input; that nothing panics is the least of it.
 
 use atelier_domain::environment::{Recipe, Requirements};
 use atelier_domain::files::FilePath;
@@ -125,8 +125,8 @@ pub fn zip(bytes: &[u8]) {
     while let Some(piece) = zip.next_piece().expect("goes on") {
         whole.extend(piece);
     }
-    // Behind the directory: 56 bytes that say how many there are, 20 that say where those are, 22 for programs
-    // that know no large archives.
+    // Behind the directory: 56 bytes that say how many there are, 20 that say where those are, 22 for
+    // programs that know no large archives.
     let end = whole.len().checked_sub(22 + 20 + 56).expect("has an end");
     assert_eq!(&whole[end..end + 4], b"PK\x06\x06");
     let count = whole[end + 32..end + 40].try_into().map(u64::from_le_bytes).expect("eight bytes");

@@ -47,7 +47,10 @@ fn version(version: &VersionView) -> impl Serialize + use<> {
             }),
             _ => None,
         },
-        packages: state.packages().iter().map(|(name, version)| object! { name: name.clone(), version: version.clone() })
+        packages: state
+            .packages()
+            .iter()
+            .map(|(name, version)| object! { name: name.clone(), version: version.clone() })
             .collect::<Vec<_>>(),
         size_bytes: built.map(|built| built.size),
         has_kernel: built.map(|built| built.has_kernel),

@@ -45,8 +45,8 @@ pub async fn readyz(State(state): State<AppState>) -> Response {
     }
 }
 
-/// Prometheus' text, for the bearer of the token. Without one it is at the socket in the data directory alone:
-/// any program on this machine, and any page in a browser on it, could ask as this machine.
+/// Prometheus' text, for the bearer of the token. Without one it is at the socket in the data directory
+/// alone: any program on this machine, and any page in a browser on it, could ask as this machine.
 pub async fn metrics(State(state): State<AppState>, request: Request) -> Response {
     let headers = request.headers();
     let given = headers

@@ -1,5 +1,5 @@
-//! A disk that gets full, by a program that keeps writing and by whoever else: what stops and cancels works all
-//! the time, the program is stopped, and all goes on by itself when there is room again.
+//! A disk that gets full, by a program that keeps writing and by whoever else: what stops and cancels works
+//! all the time, the program is stopped, and all goes on by itself when there is room again.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

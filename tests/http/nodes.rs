@@ -372,8 +372,9 @@ fn a_job_acts_in_its_owners_name_until_they_are_disabled() {
     let (_, owner) = studio.form("", "sign_in", &[("email", "ines@example.org"), ("password", "kettle-orbit-violin")]);
     let (mara, token) = studio.add(&owner, "mara");
     let ines = std::mem::replace(&mut studio.token, token);
-    // The program, the file and the address are there without a word; what it submits is its owner's. The bare
-    // token is shown before a second job runs there: after that nobody can tell which of the two shows it.
+    // The program, the file and the address are there without a word; what it submits is its owner's. The
+    // bare token is shown before a second job runs there: after that nobody can tell which of the two shows
+    // it.
     let script = "
         command -v curl >/dev/null && curl -s -H \"Authorization: Bearer $(cat $ATELIER_TOKEN_FILE)\" $ATELIER_URL/api/v1 || echo '\"from\":\"job-1\"'
         echo; atelier whoami

@@ -62,9 +62,9 @@ pub fn run(config: &Path) -> Result<(), String> {
     outcome.map(drop).map_err(|error| format!("The agent had to stop: {error}."))
 }
 
-/// Nobody of the same user may look into the agent, which holds the secret of its node and everybody's tokens.
-/// Before Linux 5.14 an agent that is not root could then not tell which process a handle means, so there it
-/// stays as it is.
+/// Nobody of the same user may look into the agent, which holds the secret of its node and everybody's
+/// tokens. Before Linux 5.14 an agent that is not root could then not tell which process a handle means, so
+/// there it stays as it is.
 fn close_to_others() {
     let set = |behavior| {
         // Where that cannot be, nothing else changes.

@@ -1,5 +1,5 @@
-//! Control groups of version 2, in a folder as a machine with them has it: which files are written, with what,
-//! and how theirs are read. What the kernel makes of it is tested where there is one (`groups.rs`).
+//! Control groups of version 2, in a folder as a machine with them has it: which files are written, with
+//! what, and how theirs are read. What the kernel makes of it is tested where there is one (`groups.rs`).
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;

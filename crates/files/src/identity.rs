@@ -72,8 +72,8 @@ mod tests {
         end: u32,
     }
 
-    /// A thread of a pool, which does one piece of work after another. It waits for a word before each step, so
-    /// that somebody else decides in which order two of them go on.
+    /// A thread of a pool, which does one piece of work after another. It waits for a word before each step,
+    /// so that somebody else decides in which order two of them go on.
     fn thread(works: &Receiver<Work>, words: &Receiver<()>, said: &Sender<()>) {
         let step = || {
             said.send(()).expect("heard");

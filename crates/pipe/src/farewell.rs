@@ -15,8 +15,9 @@ use crate::wire::Wire;
 /// The most bytes of a reason, by the protocol.
 const LONGEST: usize = 123;
 
-/// Carries bytes both ways until both ends have said all, or until `closed` comes. Then nothing passes any more;
-/// `browser` gets the last `words`, if what it was sent so far ends with a whole frame, and both are closed.
+/// Carries bytes both ways until both ends have said all, or until `closed` comes. Then nothing passes any
+/// more; `browser` gets the last `words`, if what it was sent so far ends with a whole frame, and both are
+/// closed.
 pub async fn join_until(
     browser: Wire,
     other: Wire,

@@ -67,8 +67,8 @@ impl Workspace {
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(cargo());
         command.current_dir(&self.root);
-        // What `cargo run` says about xtask itself. Build scripts that watch these (ring's) would run again, and with
-        // them half of the dependencies, whenever somebody called cargo by hand in between.
+        // What `cargo run` says about xtask itself. Build scripts that watch these (ring's) would run again,
+        // and with them half of the dependencies, whenever somebody called cargo by hand in between.
         for (name, _) in env::vars_os() {
             if name
                 .to_str()

@@ -88,12 +88,16 @@ fn form(visit: &Visit, detail: &ClusterDetail) -> AnyView {
             <summary>"Keep more at certain hours"</summary>
             <PostForm function="add_minimum" state=state.clone() hidden=hidden>
                 <div class="cols-2 fields">
-                    <Field form=&state label="Nodes" name="nodes" kind="number" value=nodes.to_string() required=true help=help/>
+                    <Field
+                        form=&state label="Nodes" name="nodes" kind="number" value=nodes.to_string() required=true
+                        help=help
+                    />
                     <SelectField form=&state label="Days" name="days" options=days value="workdays"/>
                     <Field form=&state label="From" name="from" kind="time" value="08:00" required=true/>
                     <Field form=&state label="To" name="to" kind="time" value="18:00" required=true/>
                     <Field
-                        form=&state label="At other times" name="otherwise" kind="number" value=otherwise.to_string() required=true
+                        form=&state label="At other times" name="otherwise" kind="number"
+                        value=otherwise.to_string() required=true
                     />
                     <SelectField form=&state label="Time zone" name="time_zone" options=zones value=zone/>
                 </div>

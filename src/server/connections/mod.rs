@@ -253,8 +253,8 @@ impl http_body::Body for Answering {
     }
 }
 
-/// Lets a connection in: small pieces (a line of a log, a revision) leave at once, and it ends by the rules of
-/// its place.
+/// Lets a connection in: small pieces (a line of a log, a revision) leave at once, and it ends by the rules
+/// of its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched;
 

@@ -1,8 +1,8 @@
 //! Who holds which of the places for connections, and who has to go when another comes.
 //!
 //! Nobody can be told apart before the first request, so everybody is let in as a stranger, and there is
-//! always room: the stranger who has been quiet for longest, at the address that holds the most, makes it. Who
-//! has signed in is no stranger any more and is never sent away for others.
+//! always room: the stranger who has been quiet for longest, at the address that holds the most, makes it.
+//! Who has signed in is no stranger any more and is never sent away for others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};

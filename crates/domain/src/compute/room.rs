@@ -80,8 +80,8 @@ impl Writer {
     }
 }
 
-/// Which program to stop, now that there is less room than there should be: the one that writes fastest. Where
-/// the disk is full already (`is_full`), writing has come to a halt, and what has grown most is it.
+/// Which program to stop, now that there is less room than there should be: the one that writes fastest.
+/// Where the disk is full already (`is_full`), writing has come to a halt, and what has grown most is it.
 pub fn whom_to_stop(writers: &[Writer], is_full: bool) -> Option<Writer> {
     let fastest = writers.iter().filter(|writer| writer.grown() >= WORTH_STOPPING).max_by_key(|writer| writer.grown());
     let largest = || {

@@ -1,7 +1,7 @@
 //! The base environment: what every instance comes with, one for the installation.
 //!
-//! Each instance has a layer of its own on top. A changed list is built beside the old one, which stays in use
-//! until the new one is complete.
+//! Each instance has a layer of its own on top. A changed list is built beside the old one, which stays in
+//! use until the new one is complete.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -4,8 +4,8 @@
 //! - [named environments](Named), in versions, which people make for jobs and notebooks.
 //!
 //! Both lie on the same [`shelf`], where everybody reads and nobody writes them, under the hash of what they
-//! are made of ([`recipe`]). [`base_keeper`] and [`named_builder`] decide when one is built, [`build`] does it
-//! on a thread of its own.
+//! are made of ([`recipe`]). [`base_keeper`] and [`named_builder`] decide when one is built, [`build`] does
+//! it on a thread of its own.
 
 mod base;
 mod base_keeper;

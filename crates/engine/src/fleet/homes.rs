@@ -22,8 +22,9 @@ pub(super) async fn run(fleet: Fleet) {
     loop {
         if let Some(engine) = fleet.engine()
             // What the engine does not know is gone; while it does not answer nothing is.
-            && let Ok((known, given)) =
-                engine.ask(|world| (world.instances().map(|one| one.id).collect::<Vec<_>>(), world.state().instances)).await
+            && let Ok((known, given)) = engine
+                .ask(|world| (world.instances().map(|one| one.id).collect::<Vec<_>>(), world.state().instances))
+                .await
         {
             if let Err(error) = custom_apps::forget_gone(&fleet, &known).await {
                 tracing::warn!(%error, "the applications of deleted instances could not be forgotten");

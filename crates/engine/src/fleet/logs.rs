@@ -141,8 +141,8 @@ impl JobLogs {
         Ok(Kept { length: log.length, has_gap: false })
     }
 
-    /// Makes what is kept of a log durable, with its name, and says how much that is. Only then may an agent hear
-    /// that it is kept, and only then is its part over.
+    /// Makes what is kept of a log durable, with its name, and says how much that is. Only then may an agent
+    /// hear that it is kept, and only then is its part over.
     pub fn sync(&self, name: LogName) -> io::Result<u64> {
         let (file, length, synced) = match self.lock().get(&name) {
             Some(Open { file: Some(file), length, synced, .. }) => (Arc::clone(file), *length, *synced),

@@ -270,9 +270,9 @@ struct Level {
     folders: Vec<(OsString, u32)>,
 }
 
-/// Everything in a folder that was one user's, or anybody's, becomes another's. However deep folders lie, no more than two
-/// are open at once. Entries that not even root may change are left as they are and noted: they belong to
-/// whoever had the home and open nothing.
+/// Everything in a folder that was one user's, or anybody's, becomes another's. However deep folders lie, no
+/// more than two are open at once. Entries that not even root may change are left as they are and noted: they
+/// belong to whoever had the home and open nothing.
 pub(crate) fn hand_over(folder: OwnedFd, from: Option<u32>, to: u32, left: &mut Vec<String>) -> io::Result<()> {
     let mut note = |name: &OsStr, error: io::Error| {
         if error.kind() != io::ErrorKind::PermissionDenied {

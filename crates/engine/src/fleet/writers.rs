@@ -1,6 +1,6 @@
 //! Who fills the disk. The watcher looks at the free room all the time and at folders only when there is
-//! little: whoever writes then is told from whoever wrote long ago by two looks, a moment apart. What is found
-//! goes to the engine, which stops that program with the numbers.
+//! little: whoever writes then is told from whoever wrote long ago by two looks, a moment apart. What is
+//! found goes to the engine, which stops that program with the numbers.
 //!
 //! A program's own folders count for it. What lies in its owner's home or in their part of Files counts for
 //! what they began last, since the disk does not tell who of them wrote it.
@@ -94,7 +94,8 @@ impl Watcher {
             .iter()
             .filter_map(|(program, now)| {
                 let before = before.get(program).copied()?;
-                // A job begins with an empty folder; an instance that was never seen is not blamed for what it has.
+                // A job begins with an empty folder; an instance that was never seen is not blamed for what
+                // it has.
                 let calm = self.calm.get(program).copied().unwrap_or(match program {
                     Program::Job { .. } => 0,
                     Program::Instance { .. } => before,

@@ -21,8 +21,8 @@ pub(super) struct Unknown {
     pub paths: Vec<PathBuf>,
 }
 
-/// The highest numbers on disk. Only folders that nobody but the server can write to are asked: a person could
-/// put any number into their own.
+/// The highest numbers on disk. Only folders that nobody but the server can write to are asked: a person
+/// could put any number into their own.
 pub(super) fn highest(folders: &Folders) -> io::Result<Marks> {
     let trash = names(&folders.trash())?.into_iter().filter_map(|name| in_trash(&name).map(|(id, _)| id.0));
     let newest = numbers(&folders.logs())?.into_iter().max();

@@ -1,5 +1,6 @@
-//! The disk of an embedded database: room of its own in the write-ahead log, which nobody else can take, and a
-//! ballast that is thrown off when the disk is full, so that stopping and deleting can still be made durable.
+//! The disk of an embedded database: room of its own in the write-ahead log, which nobody else can take, and
+//! a ballast that is thrown off when the disk is full, so that stopping and deleting can still be made
+//! durable.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -55,8 +56,8 @@ pub(super) struct Disk {
     looks: u32,
 }
 
-/// What the write-ahead log has on disk before it needs it. As much as SQLite's index of the log covers without
-/// growing: that file cannot be opened here, since closing it would give up SQLite's locks on it.
+/// What the write-ahead log has on disk before it needs it. As much as SQLite's index of the log covers
+/// without growing: that file cannot be opened here, since closing it would give up SQLite's locks on it.
 const LOG_ROOM: u64 = 16 << 20;
 /// A log that SQLite has made anew gets its room after so many looks.
 const LOOKS: u32 = 256;
@@ -99,7 +100,8 @@ impl Disk {
         }
     }
 
-    /// Keeps room in the log, so that what stops and deletes is written also when others have taken all there is.
+    /// Keeps room in the log, so that what stops and deletes is written also when others have taken all there
+    /// is.
     fn keep_room(&mut self) {
         self.looks = self.looks.wrapping_add(1);
         if self.looks % LOOKS != 1 || self.is_low {

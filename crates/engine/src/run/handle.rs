@@ -248,7 +248,8 @@ impl EngineHandle {
         self.report_all_and_then(reports, || {}).await
     }
 
-    /// The same; `told` is called once all were handed over, so that what others have to say comes after them.
+    /// The same; `told` is called once all were handed over, so that what others have to say comes after
+    /// them.
     pub async fn report_all_and_then(&self, reports: &[Report], told: impl FnOnce()) -> Result<(), OrderError> {
         let mut told = Some(told);
         loop {

@@ -92,7 +92,8 @@ impl Error {
         let Self::Database(error) = self else { return false };
         match error {
             sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => true,
-            // Connections that break (08), a server that starts or stops (57P), one that has no connection left.
+            // Connections that break (08), a server that starts or stops (57P), one that has no connection
+            // left.
             sqlx::Error::Database(error) => error.code().is_some_and(|code| {
                 code.len() == 5 && (code.starts_with("08") || code.starts_with("57P") || code == "53300")
             }),

@@ -1,4 +1,5 @@
-//! A database that was taken back, on SQLite and on PostgreSQL, and data directories that fit theirs or don't.
+//! A database that was taken back, on SQLite and on PostgreSQL, and data directories that fit theirs or
+//! don't.
 
 use std::path::Path;
 

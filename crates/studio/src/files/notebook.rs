@@ -1,8 +1,8 @@
 //! A Jupyter notebook, as far as it is shown: text, code, what was printed, pictures. What could run (HTML,
 //! JavaScript, drawings) is counted and left out.
 //!
-//! Only what is shown is taken out of the file: a tree of all that is in a large notebook would take a hundred times
-//! its size. Everything else stays a stretch of its bytes.
+//! Only what is shown is taken out of the file: a tree of all that is in a large notebook would take a
+//! hundred times its size. Everything else stays a stretch of its bytes.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -116,8 +116,8 @@ pub fn image(bytes: &[u8], cell: usize, output: usize) -> Option<(&'static str, 
     Some((image_kind(&bytes).filter(|_| bytes.len() <= MOST_IMAGE)?, bytes))
 }
 
-/// Gives each element of a list, or each field of an object with its name, until that is enough. Nothing of anything
-/// else.
+/// Gives each element of a list, or each field of an object with its name, until that is enough. Nothing of
+/// anything else.
 fn each<'a>(of: Option<&'a RawValue>, take: impl FnMut(&str, &'a RawValue) -> bool) {
     struct Each<F>(F);
     impl<'de, F: FnMut(&str, &'de RawValue) -> bool> Visitor<'de> for Each<F> {

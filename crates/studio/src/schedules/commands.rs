@@ -35,8 +35,8 @@ impl NewSchedule {
     }
 }
 
-/// The schedules of an instance or a cluster, in the order in which they were made. Whether the caller may see it
-/// was judged before.
+/// The schedules of an instance or a cluster, in the order in which they were made. Whether the caller may
+/// see it was judged before.
 pub async fn of(caller: &Caller, target: ScheduleTarget) -> Result<Vec<(ScheduleId, Schedule)>, AppError> {
     ask(caller, move |world| {
         let mine = world.schedules_for(target);

@@ -39,7 +39,8 @@ pub struct ScheduleRequest {
     pub enabled: Option<bool>,
 }
 
-/// When, said by cron or by a recurrence; or all that is wrong with it. The clock hangs in UTC if nobody says where.
+/// When, said by cron or by a recurrence; or all that is wrong with it. The clock hangs in UTC if nobody says
+/// where.
 pub fn timetable_of(
     cron: Option<&str>,
     recurrence: Option<&Parts>,

@@ -49,8 +49,8 @@ impl Store {
     /// change that is being committed, so what is read after this is what there is.
     pub(crate) async fn take_epoch(&self, engine: &str, only: Option<i64>) -> Result<Option<i64>> {
         let _in_line = self.write_lock.lock().await;
-        // In a transaction, so that its end is heard: a statement alone is made durable only after its row was
-        // read, and on a full disk it then is not, without a word.
+        // In a transaction, so that its end is heard: a statement alone is made durable only after its row
+        // was read, and on a full disk it then is not, without a word.
         let mut tx = self.writer.begin().await?;
         let sql = Sql::new("update installation set epoch = epoch + 1, engine = ?").bind(engine);
         let sql = sql.and("(epoch = ? or ? < 0 or engine = ?)");
