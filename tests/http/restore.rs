@@ -185,17 +185,20 @@ fn another_installations_database_and_none_at_all_are_refused() {
     let (mut one, mut other) = (Studio::start(), Studio::start());
     stop(&mut one);
     stop(&mut other);
-    let url = format!("sqlite://{}", other.data.path().join("atelier.db").display());
+    let (own, others) = (one.data.path().join("own.db"), one.data.path().join("others.db"));
+    copy_database(one.data.path(), &own);
+    copy_database(other.data.path(), &others);
+    put_back(one.data.path(), &others);
     for word in [&[][..], &["--accept-restored-database"]] {
-        let refused = start(one.data.path(), &[&["--database-url", url.as_str()][..], word].concat());
+        let refused = start(one.data.path(), word);
         let text = words(&refused);
         assert!(refused.status.code() == Some(1) && text.contains("belongs to another installation"), "{text}");
     }
-    std::fs::rename(one.data.path().join("atelier.db"), one.data.path().join("aside.db")).expect("moved");
+    std::fs::remove_file(one.data.path().join("atelier.db")).expect("removed");
     let text = words(&start(one.data.path(), &[]));
     assert!(text.contains("its database is missing"), "{text}");
     assert!(!one.data.path().join("atelier.db").exists(), "no empty one is made");
-    std::fs::rename(one.data.path().join("aside.db"), one.data.path().join("atelier.db")).expect("moved");
+    put_back(one.data.path(), &own);
     one.serve();
 }
 

@@ -32,6 +32,9 @@ async fn an_instance_takes_one_job_per_core_and_the_rest_waits_with_a_reason() {
 #[tokio::test]
 async fn a_job_waits_for_an_instance_that_starts_and_is_refused_by_one_that_is_stopped() {
     let studio = Studio::new().await;
+    studio.asleep("bench").await;
+    let refused = studio.mara.post("/jobs", &on("bench")).await.is(409);
+    assert!(refused.text.contains("It is not running. Start it first"), "{}", refused.text);
     let id = studio.make(&json!({"name": "desk", "size": "cpu-2"})).await;
     studio.mara.post("/jobs", &on("desk")).await.is(201);
     let waiting = studio.mara.get("/jobs/job-1").await.is(200).json;
@@ -39,9 +42,6 @@ async fn a_job_waits_for_an_instance_that_starts_and_is_refused_by_one_that_is_s
     studio.bring_up(id).await;
     let started = studio.mara.get("/jobs/job-1").await.is(200).json;
     assert_eq!(started["state"], "starting", "{started}");
-    studio.asleep("bench").await;
-    let refused = studio.mara.post("/jobs", &on("bench")).await.is(409);
-    assert!(refused.text.contains("It is not running. Start it first"), "{}", refused.text);
 }
 
 #[tokio::test]

@@ -69,7 +69,7 @@ async fn a_job_is_submitted_waited_for_and_over() {
 #[tokio::test]
 async fn a_wait_ends_when_its_time_is_up_or_its_token_is_revoked() {
     let server = Server::set_up().await;
-    let api = with_pool(&server, 0).await;
+    let api = with_pool(&server, 1).await;
     furnish(&server).await;
     api.patch("/clusters/pool", &json!({"max": 1})).await.is(200);
     api.post("/jobs", &hello()).await.is(201);
@@ -271,7 +271,7 @@ async fn a_refusal_of_the_engine_has_its_code_and_its_way_out() {
 #[tokio::test]
 async fn a_whole_array_is_held_released_and_canceled() {
     let server = Server::set_up().await;
-    let api = with_pool(&server, 0).await;
+    let api = with_pool(&server, 1).await;
     // More than are made at once.
     let made = api.post("/jobs", &json!({"command": ["true"], "cluster": "pool", "array": 5_000})).await.is(201).json;
     assert_eq!((&made["first"], &made["count"]), (&json!("job-1"), &json!(5_000)));
@@ -293,7 +293,7 @@ async fn a_whole_array_is_held_released_and_canceled() {
 #[tokio::test]
 async fn hold_and_move_work_right_after_submission() {
     let server = Server::set_up().await;
-    let api = with_pool(&server, 0).await;
+    let api = with_pool(&server, 1).await;
     api.post("/jobs", &hello()).await.is(201);
     api.post("/jobs", &hello()).await.is(201);
     api.post("/jobs/job-2/move", &json!({"to": "front"})).await.is(200);

@@ -80,10 +80,18 @@ impl Writer {
     }
 }
 
-/// Which program to stop, now that there is less room than there should be: the one that writes fastest.
-/// Where the disk is full already (`is_full`), writing has come to a halt, and what has grown most is it.
-pub fn whom_to_stop(writers: &[Writer], is_full: bool) -> Option<Writer> {
-    let fastest = writers.iter().filter(|writer| writer.grown() >= WORTH_STOPPING).max_by_key(|writer| writer.grown());
+/// A program that would fill what is free in so many looks, half a minute, is stopped before it does.
+const LOOKS_AHEAD: u64 = 100;
+
+/// Which program to stop, now that only so much is free: the one that writes fastest, if it would soon fill
+/// the rest. Where the disk is full already (`is_full`), writing has come to a halt, and what has grown most
+/// is it.
+pub fn whom_to_stop(writers: &[Writer], free: u64, is_full: bool) -> Option<Writer> {
+    let fills = |writer: &&Writer| {
+        let grown = writer.grown();
+        grown >= WORTH_STOPPING && (is_full || grown.saturating_mul(LOOKS_AHEAD) >= free)
+    };
+    let fastest = writers.iter().filter(fills).max_by_key(|writer| writer.grown());
     let largest = || {
         let grown = writers.iter().filter(|writer| writer.wrote() >= WORTH_BLAMING);
         grown.max_by_key(|writer| writer.wrote()).filter(|_| is_full)
@@ -105,22 +113,29 @@ mod tests {
     #[test]
     fn the_one_that_writes_fastest_goes_not_the_one_that_has_most() {
         let (large, quick) = (writer(1, 0, 9_000, 9_001), writer(2, 0, 10, 60));
-        assert_eq!(whom_to_stop(&[large, quick], false), Some(quick));
-        assert_eq!(whom_to_stop(&[large, quick], true), Some(quick));
+        assert_eq!(whom_to_stop(&[large, quick], 4_000 * MIB, false), Some(quick));
+        assert_eq!(whom_to_stop(&[large, quick], 0, true), Some(quick));
+    }
+
+    #[test]
+    fn who_would_not_soon_fill_the_rest_goes_on() {
+        let upload = writer(1, 0, 10, 15);
+        assert_eq!(whom_to_stop(&[upload], 4_000 * MIB, false), None);
+        assert_eq!(whom_to_stop(&[upload], 400 * MIB, false), Some(upload));
     }
 
     #[test]
     fn nobody_goes_for_what_they_do_not_do() {
         let (large, small) = (writer(1, 8_990, 9_000, 9_001), writer(2, 0, 3, 3));
-        assert_eq!(whom_to_stop(&[large, small], false), None);
-        assert_eq!(whom_to_stop(&[large, small], true), None, "neither has grown by much");
-        assert_eq!(whom_to_stop(&[], true), None);
+        assert_eq!(whom_to_stop(&[large, small], 100 * MIB, false), None);
+        assert_eq!(whom_to_stop(&[large, small], 0, true), None, "neither has grown by much");
+        assert_eq!(whom_to_stop(&[], 0, true), None);
     }
 
     #[test]
     fn once_the_disk_is_full_the_one_that_has_grown_most_goes() {
         let (calm, filler) = (writer(1, 9_000, 9_000, 9_000), writer(2, 0, 300, 300));
-        assert_eq!(whom_to_stop(&[calm, filler], false), None, "there is still room");
-        assert_eq!(whom_to_stop(&[calm, filler], true), Some(filler));
+        assert_eq!(whom_to_stop(&[calm, filler], 100 * MIB, false), None, "there is still room");
+        assert_eq!(whom_to_stop(&[calm, filler], 0, true), Some(filler));
     }
 }

@@ -103,7 +103,7 @@ impl Watcher {
                 Some(Writer { program: *program, calm, before, now: *now })
             })
             .collect();
-        let Some(writer) = whom_to_stop(&writers, free < FULL) else { return false };
+        let Some(writer) = whom_to_stop(&writers, free, free < FULL) else { return false };
         let filled = Filled::Disk { wrote: writer.wrote(), free };
         self.stop(writer.program, filled).await
     }
