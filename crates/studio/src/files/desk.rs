@@ -318,7 +318,7 @@ pub fn said(caller: &Caller, error: Error, what: Use) -> AppError {
         Error::Denied if what == Use::Read => AppError::not_found("file or folder"),
         Error::Denied => refused(
             "files.denied",
-            "The rights on disk don’t allow this: it belongs to somebody else. Ask them, or copy it to your own folder.",
+            "The rights on disk don’t allow this: it’s somebody else’s. Ask them, or copy it to your own folder.",
         ),
         Error::Exists => refused("files.exists", "Something of that name is there already. Choose another name."),
         Error::IsAFolder => refused("files.is-folder", "This is a folder; a file is needed here."),
