@@ -9,8 +9,11 @@ use atelier_pipe::{Wire, http};
 use atelier_protocol::{decode_bytes, decode_first, decode_to_agent, decode_to_server, encode};
 use atelier_studio::files::{notebook, preview};
 
+/// Takes some bytes, and panics if they lead to what must not be.
+pub type Target = fn(&[u8]);
+
 /// All of them, by the names of their corpora.
-pub const ALL: [(&str, fn(&[u8])); 9] = [
+pub const ALL: [(&str, Target); 9] = [
     ("frames", frames),
     ("messages", messages),
     ("heads", heads),

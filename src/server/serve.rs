@@ -463,7 +463,7 @@ fn allow_files(connections: u32) -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
         let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
-        match setrlimit(Resource::Nofile, raised.clone()) {
+        match setrlimit(Resource::Nofile, raised) {
             Ok(()) => limit = raised,
             Err(error) => tracing::warn!(%error, "the limit of open files could not be raised"),
         }

@@ -150,7 +150,7 @@ fn it_holds_for_what_is_started_and_cannot_be_taken_off() {
 #[test]
 fn bubblewrap_reads_the_same_program() {
     let bytes = refused_calls_program().unwrap();
-    assert!(bytes.len() % 8 == 0 && bytes.len() > 400, "{}", bytes.len());
+    assert!(bytes.len().is_multiple_of(8) && bytes.len() > 400, "{}", bytes.len());
 }
 
 /// Newcomers read there what is refused.

@@ -79,7 +79,7 @@ pub fn in_subordinates(text: &str, file: &str) -> Vec<Taken> {
     let read = |line: &str| {
         let mut parts = line.trim().split(':');
         let (name, first, count) = (parts.next()?, parts.next()?.parse::<u32>().ok()?, parts.next()?.parse().ok()?);
-        let last = first.checked_add(u32::checked_sub(count, 1)?).unwrap_or(u32::MAX);
+        let last = first.saturating_add(u32::checked_sub(count, 1)?);
         Some(taken(first, last, format!("{file} gives them to the containers of {name}")))
     };
     text.lines().filter_map(read).collect()

@@ -114,7 +114,7 @@ impl World {
         }
         self.edit_job(id, |job| {
             job.attempt += 1;
-            job.allocations = nodes.into_iter().map(|node| Allocation::new(node)).collect();
+            job.allocations = nodes.into_iter().map(Allocation::new).collect();
             job.phase = JobPhase::Starting { until };
             job.metered = Some(now.mono);
             job.when = Milestones { assigned: Some(now.wall), ..Milestones::default() };

@@ -129,6 +129,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
+    #[expect(clippy::too_many_arguments, reason = "all of it is what the one caller has at hand")]
     fn begin(
         settings: &'a Settings,
         shelf: &'a Shelf,
