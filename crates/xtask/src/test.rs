@@ -79,7 +79,11 @@ pub fn repeated(workspace: &Workspace, only: Option<Kind>, filter: &[OsString], 
     thread::scope(|scope| {
         let cores = if busy { thread::available_parallelism().map_or(1, NonZero::get) } else { 0 };
         for _ in 0..cores {
-            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let done = (1..=times).try_for_each(|run| {
             if times > 1 {
