@@ -1,5 +1,6 @@
 //! Jobs on an instance: one for each core, for its owner alone.
 
+use atelier_domain::compute::instance::InstanceState;
 use serde_json::json;
 
 use super::Studio;
@@ -39,7 +40,7 @@ async fn a_job_waits_for_an_instance_that_starts_and_is_refused_by_one_that_is_s
     studio.mara.post("/jobs", &on("desk")).await.is(201);
     let waiting = studio.mara.get("/jobs/job-1").await.is(200).json;
     assert_eq!(waiting["reason"]["code"], "instance-not-ready", "{waiting}");
-    studio.bring_up(id).await;
+    studio.bring_up_to(id, InstanceState::JobRunning).await;
     let started = studio.mara.get("/jobs/job-1").await.is(200).json;
     assert_eq!(started["state"], "starting", "{started}");
 }

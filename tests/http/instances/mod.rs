@@ -79,11 +79,16 @@ impl Studio {
 
     /// Lets its node come up and its set-up succeed.
     pub async fn bring_up(&self, id: InstanceId) -> NodeId {
+        self.bring_up_to(id, InstanceState::Running).await
+    }
+
+    /// The same where it is in another state then: jobs may wait for it.
+    pub async fn bring_up_to(&self, id: InstanceId, state: InstanceState) -> NodeId {
         let node = self.node_of(id).await;
         self.report(Report::NodeUp(node)).await;
         let generation = self.look(id, |_, instance| instance.generation).await;
         self.report(Report::SetUp { instance: id, generation, failure: None }).await;
-        self.until_state(id, InstanceState::Running).await;
+        self.until_state(id, state).await;
         node
     }
 
