@@ -268,8 +268,7 @@ async fn upgraded(
 
 /// What a browser hears that has to go, if it can hear anything.
 async fn last_words(state: AppState, visit: Arc<AppVisit>, place: Place, is_socket: bool) -> Vec<u8> {
-    /// What a server says that goes away, and one whose rules do not allow more (RFC 6455).
-    const AWAY: u16 = 1001;
+    /// What a server says whose rules do not allow more (RFC 6455).
     const NOT_ALLOWED: u16 = 1008;
     if !is_socket {
         return Vec::new();
@@ -277,6 +276,8 @@ async fn last_words(state: AppState, visit: Arc<AppVisit>, place: Place, is_sock
     let why = tokio::time::timeout(LAST_WORDS, visits::why_over(&state, &visit, &place)).await.ok().flatten();
     match why {
         Some(why) => atelier_pipe::close_frame(NOT_ALLOWED, &why),
-        None => atelier_pipe::close_frame(AWAY, "The server or the instance is stopping. Try again in a moment."),
+        // Only the server goes away. Applications connect again by themselves after a connection that broke;
+        // one that was closed in order counts as over for some of them (JupyterLab's kernels).
+        None => Vec::new(),
     }
 }
