@@ -54,7 +54,7 @@ pub enum Order {
     /// To a worker: remove that job's folder again, it does not begin.
     Tidy(String),
     /// To a worker: run this, next if something runs already. Where its output goes comes with this, and with
-    /// the first one the file that counts how often the system has killed for want of memory, where there is
+    /// the first one the file that counts how often the system has killed for lack of memory, where there is
     /// one.
     Job(Box<Job>),
     /// To a worker: it was heard that its job runs; nothing more comes until that has ended.
@@ -172,7 +172,7 @@ pub enum Said {
     Back,
     /// Nothing of the job is left.
     Ended(Outcome),
-    /// The same, and it did not end well: the system has killed for want of memory meanwhile.
+    /// The same, and it did not end well: the system has killed for lack of memory meanwhile.
     RanOutOfMemory,
 }
 

@@ -97,7 +97,7 @@ impl NodeGroup {
         self.folders().into_iter().map(door).collect()
     }
 
-    /// How often the system has killed one of its processes for want of memory, since it was made.
+    /// How often the system has killed one of its processes for lack of memory, since it was made.
     pub fn memory_kills(&self) -> u64 {
         let file = match &self.hierarchies {
             Hierarchies::One(one) => one.memory.join(&self.name).join("memory.oom_control"),

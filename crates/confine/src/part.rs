@@ -13,7 +13,7 @@ use crate::{Hierarchies, Share, Usage};
 #[derive(Debug)]
 pub struct PartGroup {
     files: Files,
-    /// How often the system has killed for want of memory; open, since it is read again and again.
+    /// How often the system has killed for lack of memory; open, since it is read again and again.
     kills: File,
     /// Where processes are put into it, open for the same reason: one in each hierarchy. What is read from
     /// one that is open may be old.
@@ -27,7 +27,7 @@ enum Files {
     Two(PathBuf),
 }
 
-/// How often the system has killed for want of memory, from the file that [`PartGroup::memory_kills_file`]
+/// How often the system has killed for lack of memory, from the file that [`PartGroup::memory_kills_file`]
 /// gives.
 pub fn memory_kills(file: &File) -> u64 {
     again(file).ok().and_then(|text| keyed(&text, "oom_kill")).unwrap_or(0)
@@ -114,7 +114,7 @@ impl PartGroup {
         }
     }
 
-    /// How often the system has killed one of its processes for want of memory, since it was made.
+    /// How often the system has killed one of its processes for lack of memory, since it was made.
     pub fn memory_kills(&self) -> u64 {
         memory_kills(&self.kills)
     }

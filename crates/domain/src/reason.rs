@@ -730,13 +730,13 @@ reasons! {
     FiringPostponed {
         by: Text,
     } = Note, "firing-postponed";
-    /// An administrator's rule changed when it stops for want of activity.
+    /// An administrator's rule changed when it stops for lack of activity.
     IdleRuled {
         by: Text,
         /// After how long from now on.
         window: Span,
     } = Note, "idle-ruled";
-    /// It will stop for want of activity.
+    /// It will stop for lack of activity.
     IdleWarning {
         /// How long until then.
         left: Span,

@@ -24,7 +24,7 @@ type Spoken = Option<(Order, Vec<OwnedFd>)>;
 
 struct Worker<'a> {
     socket: &'a OwnedFd,
-    /// Counts how often the system has killed for want of memory among what this worker runs.
+    /// Counts how often the system has killed for lack of memory among what this worker runs.
     kills: Option<File>,
     /// What was heard before its time.
     next: Spoken,

@@ -104,7 +104,7 @@ impl Source {
     }
 }
 
-/// When an instance stops for want of activity.
+/// When an instance stops for lack of activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdlePolicy {
     pub window: Span,
@@ -215,7 +215,7 @@ impl IdleRules {
     }
 }
 
-/// When a kind of activity was last seen: what the stop for want of it keeps as evidence.
+/// When a kind of activity was last seen: what the stop for lack of it keeps as evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     pub source: Source,

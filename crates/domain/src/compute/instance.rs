@@ -358,12 +358,12 @@ pub struct Instance {
     pub keeps_quota: bool,
     /// Whether it counts against quotas now: granted before it gets a node, given back when that is gone.
     pub has_quota: bool,
-    /// When it stops for want of activity.
+    /// When it stops for lack of activity.
     pub idle: Option<IdlePolicy>,
     /// Whether an administrator's rule made it so.
     #[serde(default)]
     pub idle_by_policy: bool,
-    /// Stops that were announced, at most one by schedule and one for want of activity.
+    /// Stops that were announced, at most one by schedule and one for lack of activity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<StopNotice>,
     /// Somebody keeps it running over its scheduled stops.

@@ -133,7 +133,7 @@ impl World {
         self.stops_idle(&cluster.workspace, &cluster.owner)
     }
 
-    /// When an instance stops for want of activity: as set, and soon if nobody may pay for idling.
+    /// When an instance stops for lack of activity: as set, and soon if nobody may pay for idling.
     pub(crate) fn idle_policy_of(&self, instance: &Instance) -> Option<IdlePolicy> {
         if !self.stops_idle(&instance.workspace, &instance.owner) {
             return instance.idle.clone();

@@ -108,7 +108,7 @@ pub enum Order {
     /// Change how it stops and what it keeps.
     ConfigureInstance {
         instance: InstanceId,
-        /// When it stops for want of activity.
+        /// When it stops for lack of activity.
         idle: Option<IdlePolicy>,
         /// Whether it keeps its quota while stopped.
         keeps_quota: bool,
@@ -129,7 +129,7 @@ pub enum Order {
         /// The number of the change that was read.
         revision: u32,
     },
-    /// Keep it running until then: scheduled stops before are left out, it is not stopped for want of
+    /// Keep it running until then: scheduled stops before are left out, it is not stopped for lack of
     /// activity, and at that time it stops.
     PostponeStop {
         instance: InstanceId,
@@ -426,7 +426,7 @@ pub struct NewInstance {
     pub tags: Tags,
     /// Whether it keeps its quota while stopped.
     pub keeps_quota: bool,
-    /// When it stops for want of activity.
+    /// When it stops for lack of activity.
     pub idle: Option<IdlePolicy>,
     /// Whether it starts at once, or waits stopped for its first start.
     pub starts: bool,

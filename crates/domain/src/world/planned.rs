@@ -47,7 +47,7 @@ pub struct NextLine {
     pub stop: Option<PlannedStop>,
     /// When it stops if nothing counts as activity from now on; only of one that runs.
     pub idle: Option<Timestamp>,
-    /// No stop for want of activity before then.
+    /// No stop for lack of activity before then.
     pub kept_until: Option<Timestamp>,
     /// Whether it is to run.
     pub is_wanted: bool,

@@ -493,7 +493,7 @@ fn a_stop_that_is_put_off_comes_at_the_chosen_time() {
     assert_eq!(lab(&stage).notice().map(|notice| notice.at), Some(at(19, 0)));
     assert_eq!(stage.must("Ada", Order::PostponeStop { instance: LAB, until: at(20, 0) }), Answer::Done);
     assert_eq!(notices(&stage), []);
-    // Both stops in between are left out, and it is not stopped for want of activity either.
+    // Both stops in between are left out, and it is not stopped for lack of activity either.
     for minute in 51..=105 {
         until(&mut stage, 18, minute);
         stage.report(Report::Activity { instance: LAB, active: Vec::new(), stretch: MINUTE });

@@ -128,7 +128,7 @@ async fn connect_writer(kind: Kind, options: AnyConnectOptions) -> Result<AnyPoo
         .max_connections(1)
         .min_connections(1)
         .acquire_timeout(Duration::from_secs(10))
-        // A commit that failed for want of room ends SQLite's transaction without sqlx knowing it; such a
+        // A commit that failed for lack of room ends SQLite's transaction without sqlx knowing it; such a
         // connection would take later changes into a transaction that nobody ever commits.
         .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
         .after_connect(move |connection, _| Box::pin(prepare(connection, kind, Access::Write)))

@@ -141,7 +141,7 @@ pub struct Settings {
     pub keeps_quota: Option<bool>,
 }
 
-/// Changes its settings. When it stops for want of activity from now on, and whether it keeps its quota.
+/// Changes its settings. When it stops for lack of activity from now on, and whether it keeps its quota.
 pub async fn configure(
     caller: &Caller,
     id: CommandId,

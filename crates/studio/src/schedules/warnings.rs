@@ -32,7 +32,7 @@ impl Warning {
         }
     }
 
-    /// Whether it can be left out: a stop for want of activity only be put off.
+    /// Whether it can be left out: a stop for lack of activity only be put off.
     pub const fn can_be_skipped(&self) -> bool {
         !matches!(self.why, StopWhy::Idle)
     }
@@ -72,7 +72,7 @@ struct AnnouncedBudget {
     note: BudgetNote,
 }
 
-/// What somebody is warned of. Nothing while the engine cannot be asked: a page must not fail for want of a
+/// What somebody is warned of. Nothing while the engine cannot be asked: a page must not fail for lack of a
 /// warning.
 pub async fn warnings_of(state: &Studio, workspace: &WorkspaceId, person: &UserId, sees_all: bool) -> Warnings {
     let read = async {

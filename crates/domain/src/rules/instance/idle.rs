@@ -1,4 +1,4 @@
-//! Idleness: what agents report, and the stop for want of activity.
+//! Idleness: what agents report, and the stop for lack of activity.
 
 use crate::compute::InstanceId;
 use crate::compute::idle::{IdleVerdict, Source};
